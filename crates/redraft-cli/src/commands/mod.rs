@@ -1,0 +1,30 @@
+//! One file per command: its flags, and what it prints.
+
+pub(crate) mod bench;
+pub(crate) mod explain;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Exit codes that mean the same for every command.
+pub(crate) const USAGE: u8 = 2;
+pub(crate) const FAILED: u8 = 4;
+
+/// Writes data for programs, and for people who read it: to standard output.
+pub(crate) fn print(text: &str) -> ExitCode {
+    match writeln!(std::io::stdout(), "{text}") {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever read us has gone away; there is nobody left to tell.
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// Says what went wrong and what to do next: to standard error.
+pub(crate) fn fail(exit: u8, message: &str, hint: Option<&str>) -> ExitCode {
+    let mut err = std::io::stderr();
+    let _ = writeln!(err, "error: {message}");
+    if let Some(hint) = hint {
+        let _ = writeln!(err, "  next: {hint}");
+    }
+    ExitCode::from(exit)
+}

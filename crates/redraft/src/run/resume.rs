@@ -1,0 +1,170 @@
+//! Taking runs over from their journals.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use serde_json::Value;
+
+use super::definition::Erased;
+use super::engine::{Core, Engine};
+use super::error::Error;
+use super::handle::RunHandle;
+use super::live::{Live, Standpoint};
+use crate::id::RunId;
+use crate::journal::state::{Body, Run};
+use crate::journal::{Event, GroupKind, Header, Record, codec};
+use crate::outcome::Status;
+use crate::path::Path;
+use crate::store::{Claim, Claimed, Epoch, Which};
+
+/// How many journals are read at the same time when an engine opens.
+const READ_AT_ONCE: usize = 64;
+
+impl Engine {
+    /// Takes a run up where it stopped: same run, same journal. A failed run goes on at the step that failed, with
+    /// a fresh set of attempts.
+    ///
+    /// # Errors
+    /// If another living engine drives it, it ended otherwise than by failing, or its definition has changed.
+    pub async fn resume(&self, run: RunId) -> Result<RunHandle<Value>, Error> {
+        self.resume_claiming(run, Which::Run(run)).await
+    }
+
+    /// Takes a run over even if another engine drives it; that one's writes are refused from then on.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume), but for the other engine.
+    pub async fn seize(&self, run: RunId) -> Result<RunHandle<Value>, Error> {
+        self.resume_claiming(run, Which::Seize(run)).await
+    }
+
+    async fn resume_claiming(&self, run: RunId, which: Which) -> Result<RunHandle<Value>, Error> {
+        if let Some(live) = self.core.live(run) {
+            return Ok(RunHandle::of_live(&self.core, &live));
+        }
+        // Looked at before it is claimed: a run that cannot be resumed is left as it is.
+        let state = self.core.load(run).await?;
+        self.core.resumable(run, &state)?;
+        let claimed = self.core.store.claim(Claim { driver: self.core.driver, which }).await?;
+        let epoch = claimed.first().map_or(Epoch(0), |claimed| claimed.epoch);
+        let live = self.core.take_over(run, epoch).await?;
+        Ok(RunHandle::of_live(&self.core, &live))
+    }
+}
+
+impl Core {
+    /// Reads and folds a journal.
+    pub(crate) async fn load(&self, run: RunId) -> Result<Run, Error> {
+        let records = self.records(run, 0).await?;
+        Run::fold(&records).map_err(|source| Error::Journal { run, source })
+    }
+
+    /// Reads the events after number `after`.
+    pub(super) async fn records(&self, run: RunId, after: u64) -> Result<Vec<Record>, Error> {
+        let mut records = Vec::new();
+        for batch in self.store.read(run, after).await? {
+            codec::decode(batch.first, &batch.text, &mut records)
+                .map_err(|source| Error::Journal { run, source })?;
+        }
+        records.retain(|record| record.seq > after);
+        Ok(records)
+    }
+
+    /// Takes over every unfinished run that nobody drives.
+    pub(super) async fn resume_all(self: &Arc<Self>) -> Result<(), Error> {
+        let which = Which::Unfinished { workflows: self.workflows() };
+        let claimed = self.store.claim(Claim { driver: self.driver, which }).await?;
+        let take = |Claimed { run, epoch }| async move { (run, self.take_over(run, epoch).await) };
+        let mut waiting = claimed.into_iter();
+        let mut reading: FuturesUnordered<_> = waiting.by_ref().take(READ_AT_ONCE).map(take).collect();
+        while let Some((run, taken)) = reading.next().await {
+            if let Err(error) = taken {
+                self.refuse(run, error);
+            }
+            reading.extend(waiting.next().map(take));
+        }
+        Ok(())
+    }
+
+    /// Drives a run that was claimed. If that is impossible, lets go of it again.
+    async fn take_over(self: &Arc<Self>, run: RunId, epoch: Epoch) -> Result<Arc<Live>, Error> {
+        match self.try_take_over(run, epoch).await {
+            Ok(live) => Ok(live),
+            Err(error) => {
+                self.store.release(self.driver, vec![run]).await?;
+                Err(error)
+            }
+        }
+    }
+
+    async fn try_take_over(self: &Arc<Self>, run: RunId, epoch: Epoch) -> Result<Arc<Live>, Error> {
+        // Read again: whoever drove it may have written until it was claimed.
+        let mut state = self.load(run).await?;
+        let definition = self.resumable(run, &state)?;
+        let told = state.status();
+        let mut opening = Vec::new();
+        if state.ending.is_some() {
+            opening.push(Event::RunReopened { by: self.driver.to_string(), forgets: undone_by_reopening(&state) });
+        }
+        opening.push(Event::RunResumed { driver: self.driver });
+        let mut pending = Vec::new();
+        for event in opening {
+            let record = Record { seq: state.seq + 1, at: self.clock.now(), event };
+            state.apply(&record).map_err(|source| Error::Journal { run, source })?;
+            pending.push(record);
+        }
+        Ok(self.drive(Standpoint { run, epoch, told, state, pending }, definition))
+    }
+
+    /// Says whether a run can be resumed, and with which definition.
+    fn resumable(&self, run: RunId, state: &Run) -> Result<Arc<dyn Erased>, Error> {
+        if let Some(ending) = &state.ending {
+            if ending.status != Status::Failed {
+                return Err(Error::Ended { run, status: ending.status, verb: "resumed" });
+            }
+            if groups(state, |kind| *kind == GroupKind::Compensation).next().is_some() {
+                return Err(Error::Compensated { run });
+            }
+        }
+        let Some(header) = &state.header else {
+            let source = crate::journal::Error::Illegal { seq: 1, reason: "it is empty".to_owned() };
+            return Err(Error::Journal { run, source });
+        };
+        let definition = self.definition(&header.workflow, header.version)?;
+        if definition.fingerprint() != header.definition {
+            return Err(Error::DefinitionChanged {
+                run,
+                workflow: header.workflow.clone(),
+                version: header.version,
+                difference: difference(header, &definition.phases()),
+            });
+        }
+        Ok(definition)
+    }
+}
+
+/// What a reopened run does again: the step that failed, and the cleanup after it.
+fn undone_by_reopening(state: &Run) -> Vec<Path> {
+    let failed = state.ending.iter().filter_map(|ending| ending.failure.as_ref()).flat_map(|failure| failure.at.clone());
+    failed.chain(groups(state, |kind| *kind == GroupKind::Cleanup).cloned()).collect()
+}
+
+fn groups(state: &Run, wanted: impl Fn(&GroupKind) -> bool) -> impl Iterator<Item = &Path> {
+    state.entries.iter().filter(|entry| !entry.forgotten).filter_map(move |entry| match &entry.body {
+        Body::Group(kind) if wanted(kind) => Some(&entry.path),
+        _ => None,
+    })
+}
+
+/// Names the first phase in which two definitions differ.
+fn difference(header: &Header, now: &[String]) -> String {
+    let then = &header.phases;
+    let at = then.iter().zip(now).position(|(then, now)| then != now).unwrap_or(then.len().min(now.len()));
+    match (then.get(at), now.get(at)) {
+        (Some(then), Some(now)) => format!("it had `{then}` where there is `{now}` now"),
+        (Some(then), None) => format!("`{then}` is gone"),
+        (None, Some(now)) => format!("`{now}` is new"),
+        (None, None) => "the phases are the same, but their settings are not".to_owned(),
+    }
+}

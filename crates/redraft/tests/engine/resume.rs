@@ -1,0 +1,212 @@
+//! Going on: after a failure, after a change, after a fault.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use redraft::store::{self, MemoryStore};
+use redraft::{Ctx, Engine, Failure, Faults, Status, Step, When, flow};
+
+use crate::support::{Effects, interrupted, on, until};
+
+/// Fails at `publish` until the press is mended.
+fn press(effects: &Effects, mended: &Arc<AtomicBool>) -> redraft::Flow<(), String> {
+    let (effects, mended) = (effects.clone(), Arc::clone(mended));
+    flow("press", move |ctx: Ctx, ()| {
+        let (effects, mended) = (effects.clone(), Arc::clone(&mended));
+        async move {
+            effects.step(&ctx, "draft").await?;
+            ctx.step("publish", || async {
+                effects.happen("publish");
+                if mended.load(Ordering::Relaxed) {
+                    Ok("published".to_owned())
+                } else {
+                    Err(Failure::passing("press-broken", "it is broken"))
+                }
+            })
+            .await
+        }
+    })
+}
+
+#[tokio::test]
+async fn a_failed_run_goes_on_at_the_step_that_failed() {
+    let (store, effects, mended) = (MemoryStore::new(), Effects::default(), Arc::new(AtomicBool::new(false)));
+    let workflow = press(&effects, &mended);
+    let engine = on(&store, workflow.clone()).open().await.unwrap();
+    let handle = engine.start(&workflow, ()).await.unwrap();
+    assert_eq!(handle.outcome().await.unwrap().status(), Status::Failed);
+    assert_eq!(effects.count("publish"), 3);
+    mended.store(true, Ordering::Relaxed);
+    let resumed = engine.resume(handle.run()).await.unwrap();
+    assert_eq!(resumed.outcome().await.unwrap().into_output().unwrap(), "published");
+    assert_eq!((effects.count("draft"), effects.count("publish")), (1, 4));
+    let tree = engine.tree(handle.run()).await.unwrap();
+    assert!(tree.to_string().contains("publish  0 ms  4 attempts") || tree.to_string().contains("4 attempts"), "{tree}");
+}
+
+#[tokio::test]
+async fn a_failure_that_was_handled_is_replayed_and_not_tried_again() {
+    let (store, effects) = (MemoryStore::new(), Effects::default());
+    let log = effects.clone();
+    let fallback = flow("fallback", move |ctx: Ctx, ()| {
+        let log = log.clone();
+        async move {
+            let first = ctx
+                .step("first", || async {
+                    log.happen("first");
+                    Err::<(), _>(Failure::from("no"))
+                })
+                .await;
+            assert!(first.is_err());
+            log.step(&ctx, "second").await?;
+            ctx.gate("go-on", redraft::Question::new("?")).await?;
+            Ok::<_, Failure>(())
+        }
+    });
+    let engine = on(&store, fallback.clone()).open().await.unwrap();
+    let handle = engine.start(&fallback, ()).await.unwrap();
+    handle.settled().await.unwrap();
+    drop(engine);
+    let engine = on(&store, fallback).open().await.unwrap();
+    let handle = engine.handle(handle.run()).await.unwrap();
+    handle.settled().await.unwrap();
+    engine.answer(handle.run(), "go-on", redraft::Answer::new("approve")).await.unwrap();
+    handle.outcome().await.unwrap().into_output().unwrap();
+    assert_eq!(effects.all(), ["first", "second"]);
+}
+
+async fn diverges(changed: redraft::Flow<(), ()>) -> redraft::Error {
+    let (store, effects) = (MemoryStore::new(), Effects::default());
+    let log = effects.clone();
+    let original = flow("flow", move |ctx: Ctx, ()| {
+        let log = log.clone();
+        async move {
+            ctx.step(Step::named("a").input("prompt"), || async { Ok::<_, Failure>(1) }).await?;
+            ctx.group("g").step("b", || async { Ok::<_, Failure>(2) }).await?;
+            ctx.gate("gate", redraft::Question::new("Really?")).await?;
+            log.happen("ended");
+            Ok::<_, Failure>(())
+        }
+    });
+    let engine = on(&store, original.clone()).open().await.unwrap();
+    let handle = engine.start(&original, ()).await.unwrap();
+    handle.settled().await.unwrap();
+    let before = engine.summary(handle.run()).await.unwrap();
+    drop(engine);
+
+    let engine = on(&store, changed).open().await.unwrap();
+    let error = engine.handle(handle.run()).await.unwrap().settled().await.unwrap_err();
+    assert_eq!(error.code(), "diverged");
+    assert!(error.hint().unwrap().contains("fork"));
+    let after = engine.summary(handle.run()).await.unwrap();
+    assert_eq!((after.events, after.status), (before.events, before.status), "something was written");
+    drop(engine);
+
+    let engine = on(&store, original).open().await.unwrap();
+    engine.handle(handle.run()).await.unwrap().settled().await.unwrap();
+    engine.answer(handle.run(), "gate", redraft::Answer::new("approve")).await.unwrap();
+    engine.handle(handle.run()).await.unwrap().outcome().await.unwrap().into_output().unwrap();
+    assert_eq!(effects.count("ended"), 1);
+    error
+}
+
+/// A flow that must not get to do anything: whatever it does is a divergence first.
+macro_rules! changed {
+    ($ctx:ident, $($body:tt)*) => {
+        flow("flow", |$ctx: Ctx, ()| async move {
+            $($body)*
+            Ok::<_, Failure>(())
+        })
+    };
+}
+
+async fn never() -> Result<i32, Failure> {
+    panic!("a step of a changed workflow was run")
+}
+
+#[tokio::test]
+async fn a_changed_workflow_is_refused_at_the_step_that_changed_and_nothing_is_run() {
+    let cases = [
+        ("a", changed!(ctx, ctx.step(Step::named("a").input("another prompt"), never).await?;)),
+        ("a", changed!(ctx, ctx.step(Step::named("a").input("prompt").version(2), never).await?;)),
+        ("new", changed!(ctx, ctx.step("new", never).await?;)),
+        ("a", changed!(ctx, ctx.sleep(std::time::Duration::ZERO).await?; let _ = &ctx;)),
+        ("a", changed!(ctx, ctx.gate("a", redraft::Question::new("?")).await?;)),
+        ("a", changed!(ctx, ctx.step(Step::named("a").input("prompt"), || async { never().await.map(|_| String::new()) }).await?;)),
+        (
+            "g",
+            changed!(ctx, ctx.step(Step::named("a").input("prompt"), never).await?; ctx.step("g", never).await?;),
+        ),
+        (
+            "g/c",
+            changed!(ctx, ctx.step(Step::named("a").input("prompt"), never).await?; ctx.group("g").step("c", never).await?;),
+        ),
+        (
+            "gate",
+            changed!(ctx, ctx.step(Step::named("a").input("prompt"), never).await?;
+                ctx.group("g").step("b", never).await?;
+                ctx.gate("gate", redraft::Question::new("Another question?")).await?;),
+        ),
+        ("g", changed!(ctx, ctx.step(Step::named("a").input("prompt"), never).await?;)),
+    ];
+    for (n, (path, changed)) in cases.into_iter().enumerate() {
+        let error = diverges(changed).await;
+        let redraft::Error::Diverged { path: at, .. } = &error else { panic!("{error}") };
+        let wanted = if n == 3 { "sleep" } else { path };
+        assert_eq!(at.as_str(), wanted, "case {n}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_keeps_the_version_it_started_with() {
+    let (store, effects) = (MemoryStore::new(), Effects::default());
+    let old = interrupted(&effects, false);
+    let engine = on(&store, old.clone()).open().await.unwrap();
+    let handle = engine.start(&old, ()).await.unwrap();
+    until(&effects, "second", 1).await;
+    drop(engine);
+    let new = flow("interrupted", |_: Ctx, ()| async { Ok::<_, Failure>("new".to_owned()) }).version(2);
+    let engine = on(&store, new.clone()).open().await.unwrap();
+    let refused = engine.refused();
+    assert_eq!((refused[0].0, refused[0].1.code()), (handle.run(), "unknown-workflow"));
+    drop(engine);
+    let engine = on(&store, new.clone()).workflow(interrupted(&effects, true)).open().await.unwrap();
+    let old = engine.handle(handle.run()).await.unwrap().outcome().await.unwrap();
+    assert_eq!(old.into_output().unwrap(), "first second");
+    let fresh = engine.start(&new, ()).await.unwrap().outcome().await.unwrap();
+    assert_eq!(fresh.into_output().unwrap(), "new");
+}
+
+#[tokio::test]
+async fn an_append_that_fails_stops_the_run_and_it_can_be_resumed() {
+    for nth in 1..=3 {
+        let (store, effects) = (MemoryStore::new(), Effects::default());
+        let workflow = interrupted(&effects, true);
+        let faults = Faults::new().fail_append(nth, store::Error::Full);
+        let engine = on(&store, workflow.clone()).faults(faults).open().await.unwrap();
+        let handle = engine.start(&workflow, ()).await.unwrap();
+        assert_eq!(handle.outcome().await.unwrap_err().code(), "store-full");
+        let resumed = engine.resume(handle.run()).await.unwrap();
+        assert_eq!(resumed.outcome().await.unwrap().into_output().unwrap(), "first second");
+        let committed = nth - 1;
+        assert_eq!(effects.count("first"), if committed >= 1 { 1 } else { 2 });
+        assert_eq!(effects.count("second"), if nth == 2 { 2 } else { 1 });
+    }
+}
+
+#[tokio::test]
+async fn a_crash_on_either_side_of_an_append_loses_nothing_that_is_on_disk() {
+    for (nth, when, firsts) in [(1, When::Before, 2), (1, When::After, 1), (2, When::Before, 1), (2, When::After, 1)] {
+        let (store, effects) = (MemoryStore::new(), Effects::default());
+        let workflow = interrupted(&effects, true);
+        let faults = Faults::new().crash_at_append(nth, when);
+        let engine = on(&store, workflow.clone()).faults(faults).open().await.unwrap();
+        let handle = engine.start(&workflow, ()).await.unwrap();
+        assert_eq!(handle.outcome().await.unwrap_err().code(), "crashed");
+        assert!(engine.start(&workflow, ()).await.is_err(), "a crashed engine started a run");
+        let engine: Engine = on(&store, workflow).open().await.unwrap();
+        let outcome = engine.handle(handle.run()).await.unwrap().outcome().await.unwrap();
+        assert_eq!(outcome.into_output().unwrap(), "first second");
+        assert_eq!(effects.count("first"), firsts, "{nth} {when:?}");
+    }
+}

@@ -1,0 +1,9 @@
+//! Nothing could ever change.
+
+use redraft::State;
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Serialize, Deserialize, State)]
+struct Essay;
+
+fn main() {}
