@@ -6,7 +6,12 @@ mod commands;
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
-#[command(name = "redraft", version, about = "Durable, iterative refinement of model output", arg_required_else_help = true)]
+#[command(
+    name = "redraft",
+    version,
+    about = "Durable, iterative refinement of model output",
+    arg_required_else_help = true
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -45,7 +45,9 @@ impl Timestamp {
     /// Returns how long after `earlier` this moment is; nothing if it is not later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
-        Duration::from_millis(u64::try_from(self.as_millis().saturating_sub(earlier.as_millis())).unwrap_or(0))
+        Duration::from_millis(
+            u64::try_from(self.as_millis().saturating_sub(earlier.as_millis())).unwrap_or(0),
+        )
     }
 }
 

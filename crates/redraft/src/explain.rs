@@ -21,7 +21,7 @@ pub fn codes() -> impl Iterator<Item = &'static str> {
 
 macro_rules! pages {
     ($($code:literal),* $(,)?) => {
-        const PAGES: &[(&str, &str)] = &[$(($code, include_str!(concat!("errors/", $code, ".md")))),*];
+        const PAGES: &[(&str, &str)] = &[$(($code, include_str!(concat!($code, ".md")))),*];
     };
 }
 

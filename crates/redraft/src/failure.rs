@@ -141,6 +141,24 @@ impl Failure {
         self.code == Self::CANCELLED
     }
 
+    /// Turns the results of a parallel group into one: all values, or one failure that names every step that failed,
+    /// so that all of them are tried again when the run is resumed.
+    ///
+    /// # Errors
+    /// The first failure, with the places of the others.
+    pub fn gather<T>(results: impl IntoIterator<Item = Result<T, Self>>) -> Result<Vec<T>, Self> {
+        let mut values = Vec::new();
+        let mut failed: Option<Self> = None;
+        for result in results {
+            match (result, &mut failed) {
+                (Ok(value), _) => values.push(value),
+                (Err(failure), Some(first)) => first.at.extend(failure.at),
+                (Err(failure), None) => failed = Some(failure),
+            }
+        }
+        failed.map_or(Ok(values), Err)
+    }
+
     pub(crate) fn cancelled(reason: &str) -> Self {
         Self::terminal(Self::CANCELLED, format!("the run was cancelled: {reason}"))
     }
@@ -173,11 +191,7 @@ impl<E: Fault> From<E> for Failure {
             message.push_str(&source.to_string());
             cause = source.source();
         }
-        Self {
-            hint: error.hint(),
-            retry: error.retry(),
-            ..Self::terminal(error.code().to_owned(), message)
-        }
+        Self { hint: error.hint(), retry: error.retry(), ..Self::terminal(error.code().to_owned(), message) }
     }
 }
 
@@ -201,7 +215,9 @@ impl Fault for std::io::Error {
     fn retry(&self) -> Retry {
         use std::io::ErrorKind as Kind;
         match self.kind() {
-            Kind::Interrupted | Kind::TimedOut | Kind::ConnectionReset | Kind::ConnectionRefused => Retry::Backoff,
+            Kind::Interrupted | Kind::TimedOut | Kind::ConnectionReset | Kind::ConnectionRefused => {
+                Retry::Backoff
+            }
             _ => Retry::Never,
         }
     }

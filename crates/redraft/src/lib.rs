@@ -50,8 +50,8 @@ pub use self::journal::Error as JournalError;
 pub use self::outcome::{Conclusion, Ending, Outcome, Status, Stop};
 pub use self::path::{BadName, MAX_NAME, Path, check_name};
 pub use self::run::{
-    Answer, Backoff, Call, Ctx, Definition, Delivered, Engine, EngineBuilder, Error, Events, Faults, Flow, ForkAt,
-    ForkPlan, LoopEnd, LoopEnded, Policy, Question, RunHandle, Start, Step, When, flow,
+    Answer, Backoff, Call, Ctx, Definition, Delivered, Engine, EngineBuilder, Error, Events, Faults, Flow,
+    ForkAt, ForkPlan, LoopEnd, LoopEnded, Policy, Question, RunHandle, Start, Step, When, flow,
 };
 pub use self::workflow::State;
 
@@ -60,4 +60,3 @@ pub use self::workflow::State;
 pub mod __private {
     pub use serde;
 }
-

@@ -26,15 +26,23 @@ pub(crate) fn measure(bench: &Bench, iterations: u32) -> Line {
         let ends: Arc<Mutex<Vec<f64>>> = Arc::default();
         let clock = Arc::clone(&ends);
         let workflow = Workflow::<Growing>::named("growing")
-            .repeat_until("refinement", iterations, |_| false, |body| {
-                body.then("critique", |_: Arc<Growing>| async {
-                    Ok::<_, Failure>(Growing::update().append_critiques("c".repeat(1024)))
-                })
-                .then("revise", move |_: Arc<Growing>| {
-                    clock.lock().unwrap_or_else(PoisonError::into_inner).push(begun.elapsed().as_secs_f64());
-                    async { Ok::<_, Failure>(Growing::update().draft("d".repeat(1024))) }
-                })
-            })
+            .repeat_until(
+                "refinement",
+                iterations,
+                |_| false,
+                |body| {
+                    body.then("critique", |_: Arc<Growing>| async {
+                        Ok::<_, Failure>(Growing::update().append_critiques("c".repeat(1024)))
+                    })
+                    .then("revise", move |_: Arc<Growing>| {
+                        clock
+                            .lock()
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .push(begun.elapsed().as_secs_f64());
+                        async { Ok::<_, Failure>(Growing::update().draft("d".repeat(1024))) }
+                    })
+                },
+            )
             .build()?;
         let engine = Engine::on(bench.store()?).workflow(workflow.clone()).open().await?;
         let handle = engine.start(&workflow, Growing::default()).await?;

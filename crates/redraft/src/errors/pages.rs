@@ -1,12 +1,3 @@
-// Sorted. One page per line: `CODE.md` beside this file.
-
-// `include_str!` looks beside the file that calls `pages!`, which is this one, so the path has no folder in it.
-macro_rules! pages {
-    ($($code:literal),* $(,)?) => {
-        const PAGES: &[(&str, &str)] = &[$(($code, include_str!(concat!($code, ".md")))),*];
-    };
-}
-
 pages! {
     "bad-definition",
     "bad-gate",
@@ -50,6 +41,7 @@ pages! {
     "run-fenced",
     "run-held",
     "run-not-found",
+    "run-went-on",
     "shut-down",
     "store-busy",
     "store-cannot-open",

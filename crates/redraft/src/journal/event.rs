@@ -1,7 +1,8 @@
 //! The vocabulary of the journal.
 //!
-//! To add an event: add the variant here, its fields to `codec::Wire`, its meaning to `state::Run::apply`, a line to
-//! `fixtures/v1.jsonl`, and its words to `view::event`. The compiler and the fixture test ask for each.
+//! To add an event: add the variant here, its word and fields to `codec`, its meaning to `state::Run::apply`, and a
+//! line to the fixtures; the compiler and the fixture test ask for each. Then raise `codec::VERSION`, so that older
+//! builds say that they are too old instead of calling the journal unreadable.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -47,8 +48,8 @@ pub(crate) enum Event {
     GateOpened { path: Path, question: Question, deadline: Option<Timestamp> },
     /// Somebody, or the deadline's default, answered.
     GateAnswered { path: Path, answer: Answer },
-    /// The deadline passed and there was no default.
-    GateExpired { path: Path },
+    /// The gate takes no more answers, though nobody gave one.
+    GateClosed { path: Path, why: GateClosed },
     /// A value that must not change on replay: the time, a random number, a decision of the engine.
     ValueRecorded { path: Path, value: Box<RawValue> },
     /// A remark for the reader of the run.
@@ -99,6 +100,18 @@ fn is_zero(number: &u64) -> bool {
 pub(crate) enum OriginKind {
     Fork,
     Rerun,
+}
+
+/// Why a gate was closed without an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum GateClosed {
+    /// The deadline passed and there was no default.
+    Expired,
+    /// The run was asked to stop.
+    Cancelled,
+    /// The part of the run that asked was abandoned.
+    Abandoned,
 }
 
 /// What sort of part of the tree a group is.

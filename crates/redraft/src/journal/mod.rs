@@ -13,7 +13,7 @@ pub(crate) mod state;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use event::{Event, GroupKind, Header, Origin, OriginKind, Record, RunEnding};
+pub(crate) use event::{Event, GateClosed, GroupKind, Header, Origin, OriginKind, Record, RunEnding};
 
 /// A journal that cannot be read or does not make sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

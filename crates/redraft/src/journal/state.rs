@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-use super::{Error, Event, GroupKind, Header, Record, RunEnding};
+use super::{Error, Event, GateClosed, GroupKind, Header, Record, RunEnding};
 use crate::clock::Timestamp;
 use crate::failure::Failure;
 use crate::fingerprint::Fingerprint;
@@ -59,9 +59,22 @@ pub(crate) struct Entry {
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     Group(GroupKind),
-    Step { fingerprint: Fingerprint, attempts: Vec<Attempt>, result: StepResult },
-    Sleep { until: Timestamp, rang: bool },
-    Gate { question: Question, deadline: Option<Timestamp>, state: GateState },
+    /// `forgiven` attempts were made before the run was reopened: they no longer count as failures.
+    Step {
+        fingerprint: Fingerprint,
+        attempts: Vec<Attempt>,
+        forgiven: usize,
+        result: StepResult,
+    },
+    Sleep {
+        until: Timestamp,
+        rang: bool,
+    },
+    Gate {
+        question: Question,
+        deadline: Option<Timestamp>,
+        state: GateState,
+    },
     Value(Box<RawValue>),
     Note(String),
 }
@@ -88,7 +101,7 @@ pub(crate) enum StepResult {
 pub(crate) enum GateState {
     Open,
     Answered(Answer),
-    Expired,
+    Closed(GateClosed),
 }
 
 impl Run {
@@ -122,7 +135,8 @@ impl Run {
     /// Says whether `entry` was closed by an earlier driver than the present one, or copied from another run: its
     /// answer is read from the journal and costs nothing now.
     pub(crate) fn is_replayed(&self, entry: &Entry) -> bool {
-        let copied = self.header.as_ref().and_then(|header| header.origin.as_ref()).map_or(0, |origin| origin.copied);
+        let copied =
+            self.header.as_ref().and_then(|header| header.origin.as_ref()).map_or(0, |origin| origin.copied);
         entry.closed_seq.is_some_and(|seq| entry.closed_in < self.lives || (copied > 0 && seq <= copied + 1))
     }
 
@@ -130,10 +144,9 @@ impl Run {
     ///
     /// An event that is refused changes nothing.
     pub(crate) fn apply(&mut self, record: &Record) -> Result<(), Error> {
-        self.check_place(record).and_then(|()| self.apply_event(record)).map_err(|reason| Error::Illegal {
-            seq: record.seq,
-            reason,
-        })?;
+        self.check_place(record)
+            .and_then(|()| self.apply_event(record))
+            .map_err(|reason| Error::Illegal { seq: record.seq, reason })?;
         self.seq = record.seq;
         self.updated_at = Some(record.at);
         Ok(())
@@ -202,7 +215,7 @@ impl Run {
             Event::GateAnswered { path, answer } => {
                 self.close_gate(record, path, GateState::Answered(answer.clone()))?;
             }
-            Event::GateExpired { path } => self.close_gate(record, path, GateState::Expired)?,
+            Event::GateClosed { path, why } => self.close_gate(record, path, GateState::Closed(*why))?,
             Event::ValueRecorded { path, value } => {
                 self.open(record, path, Body::Value(value.clone()))?;
                 self.close(record, path);
@@ -279,10 +292,11 @@ impl Run {
                 return Err(format!("the first attempt at `{path}` has the number {attempt}"));
             }
             let result = StepResult::Pending { retry_at: None };
-            return self.open(record, path, Body::Step { fingerprint, attempts: vec![first], result });
+            let body = Body::Step { fingerprint, attempts: vec![first], forgiven: 0, result };
+            return self.open(record, path, body);
         }
         match self.body_mut(path)? {
-            Body::Step { fingerprint: known, attempts, result: StepResult::Pending { .. } } => {
+            Body::Step { fingerprint: known, attempts, result: StepResult::Pending { .. }, .. } => {
                 if *known != fingerprint {
                     return Err(format!("`{path}` was begun with other inputs"));
                 }
@@ -338,11 +352,18 @@ impl Run {
                 continue;
             }
             let named = paths.contains(&entry.path);
-            if let (true, Body::Step { result: result @ StepResult::Failed(_), .. }) = (named, &mut entry.body) {
+            let inside = paths.iter().any(|path| entry.path.is_inside(path.as_str()));
+            if let (
+                true,
+                false,
+                Body::Step { attempts, forgiven, result: result @ StepResult::Failed(_), .. },
+            ) = (named, inside, &mut entry.body)
+            {
                 *result = StepResult::Pending { retry_at: None };
+                *forgiven = attempts.len();
                 entry.closed_at = None;
                 entry.closed_seq = None;
-            } else if named || paths.iter().any(|path| entry.path.is_inside(path.as_str())) {
+            } else if named || inside {
                 if matches!(entry.body, Body::Gate { state: GateState::Open, .. }) {
                     self.open_gates -= 1;
                 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::value::to_raw_value;
 
 use super::state::Run;
-use super::{Event, GroupKind, Header, Record, RunEnding, codec};
+use super::{Event, GateClosed, GroupKind, Header, Record, RunEnding, codec};
 use crate::clock::Timestamp;
 use crate::failure::Failure;
 use crate::fingerprint::Fingerprint;
@@ -32,8 +32,10 @@ fn path() -> impl Strategy<Value = Path> {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let fingerprint = || prop::sample::select(vec![b"x", b"y"]).prop_map(|part| Fingerprint::of([part.as_slice()]));
-    let failure = || prop::sample::select(vec!["timeout", "bad"]).prop_map(|code| Failure::terminal(code, "no"));
+    let fingerprint =
+        || prop::sample::select(vec![b"x", b"y"]).prop_map(|part| Fingerprint::of([part.as_slice()]));
+    let failure =
+        || prop::sample::select(vec!["timeout", "bad"]).prop_map(|code| Failure::terminal(code, "no"));
     prop_oneof![
         1 => Just(header()),
         1 => Just(Event::RunResumed { driver: DriverId::new() }),
@@ -51,7 +53,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => path().prop_map(|path| Event::SleepFinished { path }),
         2 => path().prop_map(|path| Event::GateOpened { path, question: Question::new("?"), deadline: None }),
         2 => path().prop_map(|path| Event::GateAnswered { path, answer: Answer::new("approve") }),
-        1 => path().prop_map(|path| Event::GateExpired { path }),
+        1 => path().prop_map(|path| Event::GateClosed { path, why: GateClosed::Expired }),
         1 => path().prop_map(|path| Event::ValueRecorded { path, value: to_raw_value(&7).unwrap() }),
         1 => path().prop_map(|path| Event::NoteWritten { path, text: "…".to_owned() }),
         1 => Just(Event::CancelRequested { reason: "enough".to_owned(), by: "ada".to_owned() }),

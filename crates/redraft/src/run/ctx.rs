@@ -20,7 +20,7 @@ use crate::clock::{Clock, Timestamp};
 use crate::failure::Failure;
 use crate::id::RunId;
 use crate::journal::state::{Body, GateState};
-use crate::journal::{Event, GroupKind};
+use crate::journal::{Event, GateClosed, GroupKind};
 use crate::outcome::Conclusion;
 use crate::path::{Path, check_name};
 
@@ -59,7 +59,21 @@ pub(super) enum Entered {
     Known(Path, Box<Recorded>),
     /// The run was asked to stop, and the journal does not hold this.
     Cancelled(Path, Arc<str>),
-    Diverged(Path, String),
+    Diverged(Divergence),
+}
+
+/// Where and how a workflow is not the one that wrote the journal.
+pub(super) struct Divergence {
+    path: Path,
+    reason: String,
+    /// The place in the journal before which the two agree.
+    fork_at: Path,
+}
+
+impl Divergence {
+    pub(super) fn at(path: Path, reason: impl Into<String>) -> Self {
+        Self { fork_at: path.clone(), path, reason: reason.into() }
+    }
 }
 
 /// How a loop ended.
@@ -157,11 +171,14 @@ impl Ctx {
             }
             Entered::Known(path, recorded) => match recorded.body {
                 Body::Sleep { rang: true, .. } => return Ok(()),
-                Body::Sleep { until, .. } => (path, until),
+                Body::Sleep { until, .. } => match self.cancelled_now(&path) {
+                    Some(failure) => return Err(failure),
+                    None => (path, until),
+                },
                 other => return self.expected("a sleep", path, &other).await,
             },
             Entered::Cancelled(path, reason) => return Err(Failure::cancelled(&reason).at(&path)),
-            Entered::Diverged(path, reason) => return self.diverge(path, reason).await,
+            Entered::Diverged(divergence) => return self.diverge(divergence).await,
         };
         self.unless_cancelled(&path, self.clock().sleep_until(until)).await?;
         self.live.commit(Event::SleepFinished { path }).await;
@@ -183,20 +200,26 @@ impl Ctx {
             }
             Entered::Known(path, recorded) => match recorded.body {
                 Body::Gate { question: asked, .. } if asked != question => {
-                    let reason = "another question was asked there before".to_owned();
-                    return self.diverge(path, reason).await;
+                    return self
+                        .diverge(Divergence::at(path, "another question was asked there before"))
+                        .await;
                 }
                 Body::Gate { state: GateState::Answered(answer), .. } => return Ok(answer),
-                Body::Gate { state: GateState::Expired, .. } => return Err(expired(&path)),
+                Body::Gate { state: GateState::Closed(why), .. } => return self.unanswered(&path, why).await,
                 Body::Gate { deadline, .. } => {
+                    if let Some(failure) = self.cancelled_now(&path) {
+                        self.live.close_gate_later(&path, GateClosed::Cancelled);
+                        return Err(failure);
+                    }
                     let answer = self.live.await_answer(&path, &question);
                     (path, deadline, answer)
                 }
                 other => return self.expected("a gate", path, &other).await,
             },
             Entered::Cancelled(path, reason) => return Err(Failure::cancelled(&reason).at(&path)),
-            Entered::Diverged(path, reason) => return self.diverge(path, reason).await,
+            Entered::Diverged(divergence) => return self.diverge(divergence).await,
         };
+        let asking = Asking { live: &self.live, path: &path };
         let over = async {
             match deadline {
                 Some(deadline) => self.clock().sleep_until(deadline).await,
@@ -206,29 +229,31 @@ impl Ctx {
         let cancelled = tokio::select! {
             biased;
             answer = &mut answer => return self.answered(answer).await,
-            () = over => None,
-            reason = self.cancellation() => Some(reason),
+            () = over => false,
+            _ = self.cancellation() => true,
         };
         if !self.live.shut_gate(&path) {
             // Somebody is answering at this very moment: that counts.
             return self.answered(answer.await).await;
         }
-        if let Some(reason) = cancelled {
-            return Err(Failure::cancelled(reason).at(&path));
+        drop(asking);
+        if cancelled {
+            self.live.close_gate_later(&path, GateClosed::Cancelled);
+            return self.unanswered(&path, GateClosed::Cancelled).await;
         }
         if let Some(answer) = question.default_answer() {
             self.live.close_gate(Event::GateAnswered { path, answer: answer.clone() }).await;
             return Ok(answer);
         }
-        self.live.close_gate(Event::GateExpired { path: path.clone() }).await;
-        Err(expired(&path))
+        self.live.close_gate(Event::GateClosed { path: path.clone(), why: GateClosed::Expired }).await;
+        self.unanswered(&path, GateClosed::Expired).await
     }
 
     /// Leaves a remark in the tree, for whoever reads the run. Markdown.
     pub async fn note(&self, text: impl Into<String>) {
         match self.enter_even_if_cancelled("note") {
             Ok(Entered::New(path)) => self.live.ride(&Event::NoteWritten { path, text: text.into() }),
-            Ok(Entered::Diverged(path, reason)) => self.diverge(path, reason).await,
+            Ok(Entered::Diverged(divergence)) => self.diverge(divergence).await,
             Ok(Entered::Known(path, recorded)) => match recorded.body {
                 Body::Note(_) => {}
                 other => self.expected("a note", path, &other).await,
@@ -273,17 +298,22 @@ impl Ctx {
             }
             Ok(Entered::Known(path, recorded)) => {
                 if !matches!(&recorded.body, Body::Group(known) if *known == kind) {
-                    let reason = format!("the journal has {} there, or another kind of group", describe(&recorded.body));
-                    self.break_off(path.clone(), reason);
+                    let reason = format!(
+                        "the journal has {} there, or another kind of group",
+                        describe(&recorded.body)
+                    );
+                    self.break_off(Divergence::at(path.clone(), reason));
                 }
                 (path, None)
             }
-            Ok(Entered::Diverged(path, reason)) => {
-                self.break_off(path.clone(), reason);
+            Ok(Entered::Diverged(divergence)) => {
+                let path = divergence.path.clone();
+                self.break_off(divergence);
                 (path, None)
             }
             Ok(Entered::Cancelled(path, _)) => (path, None),
-            Err(flaw) => (self.scope.path.clone(), Some(flaw)),
+            // A scope of its own, so that what is recorded in it does not get mixed up with the one around it.
+            Err(flaw) => (self.scope.path.child(FLAWED, self.scope.count(FLAWED)), Some(flaw)),
         };
         Self { live: Arc::clone(&self.live), scope: Scope::at(path, flaw), shielded: self.shielded }
     }
@@ -299,23 +329,31 @@ impl Ctx {
     }
 
     /// Returns a value that was recorded, or records the one that `make` makes.
-    pub(super) async fn record<T: Serialize + DeserializeOwned>(&self, name: &str, make: impl FnOnce() -> T) -> T {
+    pub(super) async fn record<T: Serialize + DeserializeOwned>(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> T,
+    ) -> T {
         match self.enter_unnamed(name) {
             Entered::Known(path, recorded) => match recorded.body {
                 Body::Value(value) => match serde_json::from_str(value.get()) {
                     Ok(value) => value,
                     Err(error) => {
-                        self.diverge(path, format!("its value in the journal no longer fits: {error}")).await
+                        let reason = format!("its value in the journal no longer fits: {error}");
+                        self.diverge(Divergence::at(path, reason)).await
                     }
                 },
                 other => self.expected("a recorded value", path, &other).await,
             },
-            Entered::Diverged(path, reason) => self.diverge(path, reason).await,
+            Entered::Diverged(divergence) => self.diverge(divergence).await,
             Entered::New(path) | Entered::Cancelled(path, _) => {
                 let value = make();
                 match serde_json::value::to_raw_value(&value) {
                     Ok(written) => self.live.ride(&Event::ValueRecorded { path, value: written }),
-                    Err(error) => self.diverge(path, format!("its value cannot be written: {error}")).await,
+                    Err(error) => {
+                        self.diverge(Divergence::at(path, format!("its value cannot be written: {error}")))
+                            .await
+                    }
                 }
                 value
             }
@@ -358,18 +396,8 @@ impl Ctx {
     }
 
     fn enter_named(&self, name: &str, cancelled: Option<&Arc<str>>) -> Entered {
+        let path = self.scope.path.child(name, self.scope.count(name));
         let mut seen = lock(&self.scope.seen);
-        let occurrence = match seen.names.get_mut(name) {
-            Some(count) => {
-                *count += 1;
-                *count
-            }
-            None => {
-                seen.names.insert(name.into(), 1);
-                1
-            }
-        };
-        let path = self.scope.path.child(name, occurrence);
         if self.live.replaying.load(Ordering::Relaxed) {
             let mut replay = lock(&self.live.replay);
             match replay.look_up(&self.scope.path, seen.position, &path) {
@@ -382,7 +410,8 @@ impl Ctx {
                 }
                 Found::Other(_) if cancelled.is_some() => {}
                 Found::Other(expected) => {
-                    return Entered::Diverged(path, format!("the journal has `{expected}` at this point"));
+                    let reason = format!("the journal has `{expected}` at this point");
+                    return Entered::Diverged(Divergence { path, reason, fork_at: expected });
                 }
                 Found::New => {}
             }
@@ -431,24 +460,44 @@ impl Ctx {
 
     async fn answered<E>(&self, answer: Result<Answer, E>) -> Result<Answer, Failure> {
         match answer {
-            Ok(answer) => Ok(answer),
+            Ok(answer) => {
+                self.live.answer_arrived();
+                Ok(answer)
+            }
             // Whoever was answering broke the run off.
             Err(_) => std::future::pending().await,
         }
     }
 
     async fn expected<T>(&self, what: &str, path: Path, found: &Body) -> T {
-        self.diverge(path, format!("{what} was asked for, the journal has {} there", describe(found))).await
+        let reason = format!("{what} was asked for, the journal has {} there", describe(found));
+        self.diverge(Divergence::at(path, reason)).await
+    }
+
+    async fn unanswered(&self, path: &Path, why: GateClosed) -> Result<Answer, Failure> {
+        match why {
+            GateClosed::Expired => {
+                Err(Failure::terminal("gate-expired", "nobody answered in time, and there is no default")
+                    .at(path))
+            }
+            GateClosed::Cancelled => {
+                self.live.cancel_seen.store(true, Ordering::Relaxed);
+                Err(Failure::cancelled(self.live.cancel_reason().map_or("", |reason| reason)).at(path))
+            }
+            // Whoever asked lost interest in the answer before, and will again.
+            GateClosed::Abandoned => std::future::pending().await,
+        }
     }
 
     /// Gives up driving: the workflow is not the one that wrote the journal.
-    pub(super) async fn diverge<T>(&self, path: Path, reason: String) -> T {
-        self.break_off(path, reason);
+    pub(super) async fn diverge<T>(&self, divergence: Divergence) -> T {
+        self.break_off(divergence);
         std::future::pending().await
     }
 
-    fn break_off(&self, path: Path, reason: String) {
-        self.live.break_off(Error::Diverged { run: self.live.run, path, reason });
+    fn break_off(&self, divergence: Divergence) {
+        let Divergence { path, reason, fork_at } = divergence;
+        self.live.break_off(Error::Diverged { run: self.live.run, path, reason, fork_at });
     }
 
     pub(super) fn live(&self) -> &Arc<Live> {
@@ -472,25 +521,59 @@ impl Ctx {
     }
 }
 
+/// The path of a scope whose name was refused. Users cannot take this name.
+const FLAWED: &str = "#flawed";
+
 impl Scope {
     fn at(path: Path, flaw: Option<Failure>) -> Arc<Self> {
         Arc::new(Self { path, flaw, seen: Mutex::default() })
+    }
+
+    /// Counts how often a name was used here, this time included.
+    fn count(&self, name: &str) -> u32 {
+        let mut seen = lock(&self.seen);
+        match seen.names.get_mut(name) {
+            Some(count) => {
+                *count += 1;
+                *count
+            }
+            None => {
+                seen.names.insert(name.into(), 1);
+                1
+            }
+        }
+    }
+}
+
+/// A gate that somebody waits at. If that somebody is dropped, the gate is not left open behind it.
+struct Asking<'a> {
+    live: &'a Arc<Live>,
+    path: &'a Path,
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        if self.live.is_driven() && self.live.shut_gate(self.path) {
+            self.live.close_gate_later(self.path, GateClosed::Abandoned);
+        }
     }
 }
 
 impl fmt::Debug for Ctx {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ctx").field("run", &self.live.run).field("path", &self.scope.path).finish_non_exhaustive()
+        f.debug_struct("Ctx")
+            .field("run", &self.live.run)
+            .field("path", &self.scope.path)
+            .finish_non_exhaustive()
     }
-}
-
-fn expired(path: &Path) -> Failure {
-    Failure::terminal("gate-expired", "nobody answered in time, and there is no default").at(path)
 }
 
 fn check_cap(name: &str, max: u32) -> Result<(), Failure> {
     if max == 0 {
-        return Err(Failure::terminal("zero-cap", format!("the loop `{name}` may run 0 times; the least is 1")));
+        return Err(Failure::terminal(
+            "zero-cap",
+            format!("the loop `{name}` may run 0 times; the least is 1"),
+        ));
     }
     Ok(())
 }

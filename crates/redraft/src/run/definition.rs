@@ -90,7 +90,10 @@ impl<D: Definition> Erased for D {
         Box::pin(async move {
             let output = running.await?;
             serde_json::value::to_raw_value(&output).map_err(|error| {
-                Failure::terminal("output-not-serializable", format!("the output cannot be written as JSON: {error}"))
+                Failure::terminal(
+                    "output-not-serializable",
+                    format!("the output cannot be written as JSON: {error}"),
+                )
             })
         })
     }
@@ -141,13 +144,21 @@ impl<I, O> Flow<I, O> {
 
 impl<I, O> Clone for Flow<I, O> {
     fn clone(&self) -> Self {
-        Self { name: Arc::clone(&self.name), version: self.version, body: Arc::clone(&self.body), types: PhantomData }
+        Self {
+            name: Arc::clone(&self.name),
+            version: self.version,
+            body: Arc::clone(&self.body),
+            types: PhantomData,
+        }
     }
 }
 
 impl<I, O> fmt::Debug for Flow<I, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Flow").field("name", &self.name).field("version", &self.version).finish_non_exhaustive()
+        f.debug_struct("Flow")
+            .field("name", &self.name)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
     }
 }
 

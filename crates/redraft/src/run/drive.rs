@@ -25,6 +25,7 @@ impl Core {
         let input = at.state.header.as_ref().map(|header| header.input.clone()).unwrap_or_default();
         let live = Live::new(Arc::clone(self), at);
         lock(&self.runs).insert(live.run, Arc::clone(&live));
+        lock(&self.refused).remove(&live.run);
         if let Some(error) = self.halted.get() {
             live.break_off(error.clone().about(live.run));
         }
@@ -43,16 +44,18 @@ async fn work(live: Arc<Live>, definition: Arc<dyn Erased>, input: Box<RawValue>
             Err(error) => Phase::Broken(error),
         },
     };
-    lock(&live.core.runs).remove(&live.run);
-    if let Phase::Broken(_) = phase {
+    live.core.forget(&live);
+    if let Phase::Broken(error) = &phase {
+        live.core.remember_trouble(live.run, error);
         // So that somebody else, or we later, can take it over. If it is fenced already, this changes nothing.
-        let _ = live.core.store.release(live.core.driver, vec![live.run]).await;
+        let _ = live.core.store.release(vec![live.claim()]).await;
     }
     live.publish_end(phase);
 }
 
 async fn run_to_end(live: &Arc<Live>, definition: &dyn Erased, input: &RawValue) -> RunEnding {
-    let running = AssertUnwindSafe(async { definition.run(Ctx::root(Arc::clone(live)), input).await }).catch_unwind();
+    let running =
+        AssertUnwindSafe(async { definition.run(Ctx::root(Arc::clone(live)), input).await }).catch_unwind();
     let mut running = pin!(running);
     let result = std::future::poll_fn(|cx| {
         let polled = running.as_mut().poll(cx);
@@ -68,7 +71,7 @@ async fn run_to_end(live: &Arc<Live>, definition: &dyn Erased, input: &RawValue)
     let left_over = lock(&live.replay).left_over().cloned();
     if let Some(path) = left_over {
         let reason = "the journal has it, but the workflow no longer asks for it".to_owned();
-        live.break_off(Error::Diverged { run: live.run, path, reason });
+        live.break_off(Error::Diverged { run: live.run, fork_at: path.clone(), path, reason });
         return std::future::pending().await;
     }
     ending_of(live, result)

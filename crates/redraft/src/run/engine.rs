@@ -16,6 +16,7 @@ use super::faults::Faults;
 use super::handle::RunHandle;
 use super::live::{Live, Standpoint, lock};
 use super::step::Policy;
+use super::turns::Turns;
 use crate::clock::{Clock, SystemClock, nap};
 use crate::id::{DriverId, RunId};
 use crate::journal::codec::Batch;
@@ -50,7 +51,9 @@ pub(crate) struct Core {
     pub(super) policy: Policy,
     pub(super) max_output: usize,
     pub(super) runs: Mutex<HashMap<RunId, Arc<Live>>>,
-    refused: Mutex<Vec<(RunId, Error)>>,
+    /// Why runs that could be driven here are not.
+    pub(super) refused: Mutex<HashMap<RunId, Error>>,
+    pub(super) turns: Turns,
     unflushed: Mutex<Vec<Arc<Live>>>,
     flush_bell: Notify,
     pub(super) halted: OnceLock<Error>,
@@ -160,6 +163,7 @@ impl EngineBuilder {
             max_output: self.max_output,
             runs: Mutex::default(),
             refused: Mutex::default(),
+            turns: Turns::default(),
             unflushed: Mutex::default(),
             flush_bell: Notify::new(),
             halted: OnceLock::new(),
@@ -212,7 +216,7 @@ impl Engine {
     ) -> Result<RunHandle<D::Output>, Error> {
         let input = serde_json::value::to_raw_value(&input).map_err(|error| Error::DoesNotFit {
             what: "input",
-            workflow: definition.name().to_owned(),
+            of: definition.name().to_owned(),
             reason: error.to_string(),
         })?;
         let known = self.core.definition(Definition::name(definition), Definition::version(definition))?;
@@ -223,9 +227,14 @@ impl Engine {
     ///
     /// # Errors
     /// As [`start_with`](Self::start_with); also if the input does not fit.
-    pub async fn start_named(&self, name: &str, input: &Value, start: Start) -> Result<RunHandle<Value>, Error> {
+    pub async fn start_named(
+        &self,
+        name: &str,
+        input: &Value,
+        start: Start,
+    ) -> Result<RunHandle<Value>, Error> {
         let definition = self.core.newest(name)?;
-        let fit = |reason: String| Error::DoesNotFit { what: "input", workflow: name.to_owned(), reason };
+        let fit = |reason: String| Error::DoesNotFit { what: "input", of: name.to_owned(), reason };
         let input = serde_json::value::to_raw_value(input).map_err(|error| fit(error.to_string()))?;
         self.begin(definition, input, start).await
     }
@@ -238,20 +247,27 @@ impl Engine {
     ) -> Result<RunHandle<Value>, Error> {
         definition.check_input(&input).map_err(|reason| Error::DoesNotFit {
             what: "input",
-            workflow: definition.name().to_owned(),
+            of: definition.name().to_owned(),
             reason,
         })?;
         let birth = Birth { definition, input, key: start.key, origin: None, copied: Vec::new() };
-        match self.core.create(birth).await? {
+        match self.core.bring_up(birth).await? {
             Ok(live) => Ok(RunHandle::of_live(&self.core, &live)),
             Err((earlier, key, input)) => self.earlier_run(earlier, key, &input).await,
         }
     }
 
     /// Gives the run that has the key, if it was started with the same input.
-    async fn earlier_run(&self, run: RunId, key: String, input: &RawValue) -> Result<RunHandle<Value>, Error> {
+    async fn earlier_run(
+        &self,
+        run: RunId,
+        key: String,
+        input: &RawValue,
+    ) -> Result<RunHandle<Value>, Error> {
         let state = self.core.load(run).await?;
-        if state.header.as_ref().is_some_and(|header| header.input.get() != input.get()) {
+        // As values: a map may be written in another order.
+        let value = |raw: &RawValue| serde_json::from_str::<Value>(raw.get()).ok();
+        if state.header.as_ref().is_some_and(|header| value(&header.input) != value(input)) {
             return Err(Error::KeyReused { key, run });
         }
         if state.ending.is_none() {
@@ -265,10 +281,11 @@ impl Engine {
         self.handle(run).await
     }
 
-    /// Returns the runs that could not be resumed when the engine was opened, and why.
+    /// Returns the runs that could not be resumed or go on, and why: their definition is unknown or has changed, they
+    /// diverged from their journal, the store failed. They are left as they are and can be resumed.
     #[must_use]
     pub fn refused(&self) -> Vec<(RunId, Error)> {
-        lock(&self.core.refused).clone()
+        lock(&self.core.refused).iter().map(|(run, error)| (*run, error.clone())).collect()
     }
 
     /// Returns the runs that this engine drives at the moment.
@@ -286,9 +303,7 @@ impl Engine {
     /// Stops driving, writes what waits to be written, and lets go of the runs so that others can take them over.
     pub async fn shut_down(&self) {
         let driven: Vec<Arc<Live>> = lock(&self.core.runs).values().cloned().collect();
-        for live in &driven {
-            live.flush().await;
-        }
+        futures_util::future::join_all(driven.iter().map(|live| live.flush())).await;
         self.core.halt(&Error::ShutDown { run: RunId::new() });
         for live in driven {
             live.until_over().await;
@@ -321,19 +336,19 @@ type Earlier = (RunId, String, Box<RawValue>);
 impl Core {
     pub(super) fn definition(&self, name: &str, version: u32) -> Result<Arc<dyn Erased>, Error> {
         let found = self.definitions.get(name).and_then(|versions| versions.get(&version));
-        found.cloned().ok_or_else(|| self.unknown(name, version))
+        found.cloned().ok_or_else(|| self.unknown(name, Some(version)))
     }
 
     pub(super) fn newest(&self, name: &str) -> Result<Arc<dyn Erased>, Error> {
         let newest = self.definitions.get(name).and_then(|versions| versions.values().next_back());
-        newest.cloned().ok_or_else(|| self.unknown(name, 1))
+        newest.cloned().ok_or_else(|| self.unknown(name, None))
     }
 
     pub(super) fn workflows(&self) -> Vec<String> {
         self.definitions.keys().cloned().collect()
     }
 
-    fn unknown(&self, name: &str, version: u32) -> Error {
+    fn unknown(&self, name: &str, version: Option<u32>) -> Error {
         let did_you_mean = match self.definitions.get(name).and_then(|versions| versions.keys().next_back()) {
             Some(newest) => Some(format!("{name} version {newest}")),
             None => suggest::nearest(name, self.definitions.keys().map(String::as_str)),
@@ -341,9 +356,21 @@ impl Core {
         Error::UnknownWorkflow { name: name.to_owned(), version, did_you_mean }
     }
 
-    /// Creates a run and drives it; gives the earlier one if the key was used before.
-    pub(super) async fn create(self: &Arc<Self>, birth: Birth) -> Result<Result<Arc<Live>, Earlier>, Error> {
+    /// Creates a run and drives it; gives the earlier one if the key was used before. On a task of its own: once the
+    /// store has the run it must be driven, even if the caller walks off.
+    pub(super) async fn bring_up(
+        self: &Arc<Self>,
+        birth: Birth,
+    ) -> Result<Result<Arc<Live>, Earlier>, Error> {
         let run = RunId::new();
+        let core = Arc::clone(self);
+        let created = tokio::spawn(async move { core.create(run, birth).await });
+        created.await.unwrap_or(Err(Error::ShutDown { run }))
+    }
+
+    async fn create(self: &Arc<Self>, run: RunId, birth: Birth) -> Result<Result<Arc<Live>, Earlier>, Error> {
+        // Whoever finds the run in the store from now on waits until it is driven.
+        let _turn = self.turns.take(run).await;
         if let Some(error) = self.halted.get() {
             return Err(error.clone().about(run));
         }
@@ -392,12 +419,28 @@ impl Core {
         lock(&self.runs).get(&run).cloned()
     }
 
-    pub(super) fn refuse(&self, run: RunId, error: Error) {
-        lock(&self.refused).push((run, error));
+    /// A run is no longer driven here, unless it has been taken up again meanwhile.
+    pub(super) fn forget(&self, live: &Arc<Live>) {
+        let mut runs = lock(&self.runs);
+        if runs.get(&live.run).is_some_and(|known| Arc::ptr_eq(known, live)) {
+            runs.remove(&live.run);
+        }
+    }
+
+    /// Remembers why a run is not driven here, for those who ask.
+    pub(super) fn remember_trouble(&self, run: RunId, error: &Error) {
+        let elsewhere =
+            matches!(error, Error::Store(store::Error::Fenced { .. } | store::Error::Held { .. }));
+        if !elsewhere && !matches!(error, Error::ShutDown { .. } | Error::Crashed) {
+            lock(&self.refused).insert(run, error.clone());
+        }
     }
 
     pub(super) fn list_for_flush(&self, live: Arc<Live>) {
         let mut unflushed = lock(&self.unflushed);
+        if self.halted.get().is_some() {
+            return;
+        }
         unflushed.push(live);
         if unflushed.len() == 1 {
             self.flush_bell.notify_one();
@@ -411,6 +454,8 @@ impl Core {
             live.break_off(error.clone().about(live.run));
         }
         drop(lock(&self.lease).take());
+        // They hold the engine, and the engine holds them.
+        lock(&self.unflushed).clear();
         self.halt_bell.notify_waiters();
     }
 

@@ -27,12 +27,12 @@ pub enum Error {
     #[error(transparent)]
     BadName(#[from] BadName),
     /// No workflow of that name and version is registered with the engine.
-    #[error("no workflow `{name}` of version {version} is registered{}", suggestion(did_you_mean))]
+    #[error("no workflow `{name}`{} is registered{}", of_version(*version), suggestion(did_you_mean))]
     UnknownWorkflow {
         /// The name that was asked for.
         name: String,
-        /// The version that was asked for.
-        version: u32,
+        /// The version that was asked for, if one was.
+        version: Option<u32>,
         /// A registered one that looks like it.
         did_you_mean: Option<String>,
     },
@@ -65,6 +65,8 @@ pub enum Error {
         path: Path,
         /// How.
         reason: String,
+        /// The place in the journal before which the two agree.
+        fork_at: Path,
     },
     /// The key was used for a run with another input.
     #[error("the key `{key}` was used before, for `{run}`, with another input")]
@@ -74,13 +76,13 @@ pub enum Error {
         /// The run that has it.
         run: RunId,
     },
-    /// The input or output does not fit the workflow.
-    #[error("the {what} of `{workflow}` does not fit: {reason}")]
+    /// An input or output does not have the type that was expected of it.
+    #[error("the {what} of `{of}` does not fit: {reason}")]
     DoesNotFit {
-        /// `input` or `output`.
+        /// `input`, `output` or `answer`.
         what: &'static str,
-        /// The workflow.
-        workflow: String,
+        /// The workflow or the run.
+        of: String,
         /// What is wrong.
         reason: String,
     },
@@ -99,6 +101,14 @@ pub enum Error {
     Compensated {
         /// The run.
         run: RunId,
+    },
+    /// The workflow went on after the failure that it ended with, so it cannot be taken back alone.
+    #[error("`{run}` failed with the failure of `{step}`, but had gone on after it")]
+    WentOn {
+        /// The run.
+        run: RunId,
+        /// The step that failed.
+        step: Path,
     },
     /// There is no open gate of that name.
     #[error("`{run}` has no open gate `{gate}`{}", suggestion(did_you_mean))]
@@ -119,7 +129,11 @@ pub enum Error {
         gate: Path,
     },
     /// The gate does not offer that choice.
-    #[error("the gate `{gate}` does not offer `{choice}`; it offers {}{}", listed(options), suggestion(did_you_mean))]
+    #[error(
+        "the gate `{gate}` does not offer `{choice}`; it offers {}{}",
+        listed(options),
+        suggestion(did_you_mean)
+    )]
     NoSuchChoice {
         /// The gate.
         gate: Path,
@@ -167,6 +181,7 @@ impl Error {
             Self::DoesNotFit { .. } => "does-not-fit",
             Self::Ended { .. } => "run-ended",
             Self::Compensated { .. } => "run-compensated",
+            Self::WentOn { .. } => "run-went-on",
             Self::NoSuchGate { .. } => "no-such-gate",
             Self::GateClosed { .. } => "gate-closed",
             Self::NoSuchChoice { .. } => "no-such-choice",
@@ -184,13 +199,20 @@ impl Error {
             Self::DefinitionChanged { run, .. } => format!(
                 "register the definition it was started with, under its version; or start over: redraft rerun {run}"
             ),
-            Self::Diverged { run, path, .. } => {
-                format!("keep what comes before it: redraft fork {run} --at {path}; or start over: redraft rerun {run}")
+            Self::Diverged { run, fork_at, .. } => {
+                format!(
+                    "keep what is the same: redraft fork {run} --at {fork_at}; or start over: redraft rerun {run}"
+                )
             }
             Self::Ended { run, verb: "resumed", .. } | Self::Compensated { run } => {
                 format!("start a new one from it: redraft fork {run} --at STEP, or redraft rerun {run}")
             }
-            Self::NoSuchGate { run, .. } | Self::NoSuchStep { run, .. } => format!("see its tree: redraft show {run}"),
+            Self::WentOn { run, step } => {
+                format!("try the step again in a new run: redraft fork {run} --at {step}")
+            }
+            Self::NoSuchGate { run, .. } | Self::NoSuchStep { run, .. } => {
+                format!("see its tree: redraft show {run}")
+            }
             Self::KeyReused { .. } => "use another key, or the input it was first used with".to_owned(),
             Self::UnknownWorkflow { .. } => "register it when the engine is built".to_owned(),
             Self::DuplicateWorkflow { .. } => "give the changed one a new version".to_owned(),
@@ -198,6 +220,10 @@ impl Error {
             _ => return None,
         })
     }
+}
+
+fn of_version(version: Option<u32>) -> String {
+    version.map(|version| format!(" of version {version}")).unwrap_or_default()
 }
 
 fn suggestion(word: &Option<String>) -> String {

@@ -92,7 +92,8 @@ impl Faults {
     }
 
     pub(super) fn failure_at(&self, path: &Path) -> Option<Failure> {
-        let (times, failure) = self.failing.get(path.as_str()).or_else(|| self.failing.get(bare_name(path)))?;
+        let (times, failure) =
+            self.failing.get(path.as_str()).or_else(|| self.failing.get(bare_name(path)))?;
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         let so_far = failed.entry(path.clone()).or_default();
         (*so_far < *times).then(|| {

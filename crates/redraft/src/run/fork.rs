@@ -9,7 +9,7 @@ use super::engine::{Birth, Engine};
 use super::error::Error;
 use super::handle::RunHandle;
 use crate::id::RunId;
-use crate::journal::state::{Body, Run};
+use crate::journal::state::{Body, Entry, Run};
 use crate::journal::{Event, Origin, OriginKind, Record};
 use crate::path::Path;
 use crate::suggest;
@@ -40,35 +40,40 @@ impl Engine {
     /// # Errors
     /// If there is no such run or step.
     pub async fn plan_fork(&self, run: RunId, at: &ForkAt) -> Result<ForkPlan, Error> {
-        let state = self.core.load(run).await?;
-        let events = cut(run, &state, at)?;
+        let (state, kept) = self.cut(run, at).await?;
+        let events = kept.last().map_or(1, |record| record.seq);
         let steps = state.entries.iter().filter(|entry| matches!(entry.body, Body::Step { .. }));
         let (keeps, repeats): (Vec<_>, Vec<_>) =
             steps.partition(|step| step.closed_seq.is_some_and(|closed| closed <= events));
-        let paths = |entries: Vec<&crate::journal::state::Entry>| {
-            entries.into_iter().map(|entry| entry.path.clone()).collect()
-        };
+        let paths = |entries: Vec<&Entry>| entries.into_iter().map(|entry| entry.path.clone()).collect();
         Ok(ForkPlan { keeps: paths(keeps), repeats: paths(repeats), events })
     }
 
     /// Starts a new run that has done what the old one had done before `at`, under the newest registered definition
-    /// of the workflow. The old run is not touched.
+    /// of the workflow. The old run is not touched. What a run did after it was asked to stop is not kept.
     ///
     /// # Errors
     /// If there is no such run or step, or its workflow is not registered.
     pub async fn fork(&self, run: RunId, at: &ForkAt) -> Result<RunHandle<Value>, Error> {
+        let (state, kept) = self.cut(run, at).await?;
+        self.descend(run, &state, OriginKind::Fork, kept).await
+    }
+
+    /// Reads a run and finds the events after the first that a fork keeps.
+    async fn cut(&self, run: RunId, at: &ForkAt) -> Result<(Run, Vec<Record>), Error> {
         let records = self.core.records(run, 0).await?;
         let state = Run::fold(&records).map_err(|source| Error::Journal { run, source })?;
-        let events = cut(run, &state, at)?;
-        let copied: Vec<Record> = records
+        let end = last_kept(run, &state, at)?;
+        let mut kept: Vec<Record> = records
             .into_iter()
-            .filter(|record| record.seq > 1 && record.seq <= events)
-            // The new run was not asked to stop.
-            .filter(|record| !matches!(record.event, Event::CancelRequested { .. }))
-            .zip(2..)
-            .map(|(record, seq)| Record { seq, ..record })
+            .skip(1)
+            .take_while(|record| record.seq <= end && !matches!(record.event, Event::CancelRequested { .. }))
             .collect();
-        self.descend(run, &state, OriginKind::Fork, copied).await
+        // The end of a run is not kept: a fork is there to go on.
+        while kept.last().is_some_and(|record| matches!(record.event, Event::RunFinished(_))) {
+            kept.pop();
+        }
+        Ok((state, kept))
     }
 
     /// Starts a new run with the input of an old one and the newest registered definition; everything is done anew.
@@ -95,18 +100,17 @@ impl Engine {
             origin: Some(Origin { kind, run, copied: copied.len() as u64 }),
             copied,
         };
-        match self.core.create(birth).await? {
+        match self.core.bring_up(birth).await? {
             Ok(live) => Ok(RunHandle::of_live(&self.core, &live)),
             Err((earlier, ..)) => Err(crate::store::Error::Exists { run: earlier }.into()),
         }
     }
 }
 
-/// Finds how many events of a run are kept.
-fn cut(run: RunId, state: &Run, at: &ForkAt) -> Result<u64, Error> {
+/// Finds the number of the last event that may be kept.
+fn last_kept(run: RunId, state: &Run, at: &ForkAt) -> Result<u64, Error> {
     match at {
-        // The end of a run is not kept: a fork is there to go on.
-        ForkAt::Event(events) => Ok((*events).clamp(1, state.seq - u64::from(state.ending.is_some()))),
+        ForkAt::Event(events) => Ok((*events).clamp(1, state.seq)),
         ForkAt::Step(path) => {
             // A group of a parallel one has no entry of its own; it begins with the first thing inside it.
             let begins = state

@@ -12,11 +12,11 @@ use tokio::sync::watch;
 
 use super::engine::{Core, Engine};
 use super::error::Error;
-use super::live::{Live, Phase};
+use super::live::{Live, Phase, lock};
 use crate::clock::nap;
 use crate::id::RunId;
-use crate::journal::state::{Body, GateState, Run};
 use crate::journal::RunEnding;
+use crate::journal::state::{Body, GateState, Run};
 use crate::outcome::{Conclusion, Ending, Outcome, Status, Stop};
 use crate::store;
 use crate::view;
@@ -120,7 +120,11 @@ impl<T: DeserializeOwned> RunHandle<T> {
 
     async fn wait_from_afar(&self, until_waiting: bool) -> Result<Outcome<T>, Error> {
         loop {
-            let head = self.core.store.head(self.run).await?.ok_or(store::Error::NotFound { run: self.run })?;
+            if let Some(error) = lock(&self.core.refused).get(&self.run) {
+                return Err(error.clone());
+            }
+            let head =
+                self.core.store.head(self.run).await?.ok_or(store::Error::NotFound { run: self.run })?;
             let status = head.standing.status;
             if status.is_final() || (until_waiting && status == Status::Waiting) {
                 let state = self.core.load(self.run).await?;
@@ -142,14 +146,13 @@ impl<T: DeserializeOwned> RunHandle<T> {
     }
 
     fn outcome_of(&self, ending: &RunEnding) -> Result<Outcome<T>, Error> {
-        let output = match &ending.output {
-            None => None,
-            Some(output) => Some(serde_json::from_str(output.get()).map_err(|error| Error::DoesNotFit {
-                what: "output",
-                workflow: self.run.to_string(),
-                reason: error.to_string(),
-            })?),
-        };
+        let output =
+            match &ending.output {
+                None => None,
+                Some(output) => Some(serde_json::from_str(output.get()).map_err(|error| {
+                    Error::DoesNotFit { what: "output", of: self.run.to_string(), reason: error.to_string() }
+                })?),
+            };
         let ending = match (ending.status, output) {
             (Status::Cancelled, output) => {
                 Ending::Cancelled { reason: ending.reason.clone().unwrap_or_default(), output }
@@ -171,12 +174,7 @@ fn conclusion_of(status: Status, stop: Option<Stop>) -> Conclusion {
 
 impl<T> Clone for RunHandle<T> {
     fn clone(&self) -> Self {
-        Self {
-            core: Arc::clone(&self.core),
-            run: self.run,
-            phase: self.phase.clone(),
-            types: PhantomData,
-        }
+        Self { core: Arc::clone(&self.core), run: self.run, phase: self.phase.clone(), types: PhantomData }
     }
 }
 

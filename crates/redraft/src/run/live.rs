@@ -14,10 +14,10 @@ use super::replay::Replay;
 use crate::clock::Timestamp;
 use crate::id::{MessageId, RunId};
 use crate::journal::codec::Batch;
-use crate::journal::{Event, Record, RunEnding};
+use crate::journal::{Event, GateClosed, Record, RunEnding};
 use crate::outcome::{Conclusion, Status};
 use crate::path::Path;
-use crate::store::{self, Append, Epoch, Reply, Standing};
+use crate::store::{self, Append, Claimed, Epoch, Reply, Standing};
 
 /// Locks, and does not mind that another thread panicked while it held the lock: every critical section here leaves
 /// the data whole.
@@ -63,6 +63,13 @@ struct Log {
     /// Everything we write is folded here too, so that a test run cannot write an illegal journal unnoticed.
     #[cfg(debug_assertions)]
     shadow: crate::journal::state::Run,
+}
+
+impl Log {
+    /// A letter may be looked at several times before the commit that consumes it.
+    fn consume(&mut self, message: Option<MessageId>) {
+        self.consumes.extend(message.filter(|message| !self.consumes.contains(message)));
+    }
 }
 
 /// What a workflow has said about its ending so far.
@@ -189,8 +196,7 @@ impl Live {
         question: &Question,
         deadline: Option<Timestamp>,
     ) -> oneshot::Receiver<Answer> {
-        let event =
-            Event::GateOpened { path: path.clone(), question: question.clone(), deadline };
+        let event = Event::GateOpened { path: path.clone(), question: question.clone(), deadline };
         let _busy = self.busy();
         let (sent, answer) = {
             let mut log = lock(&self.log);
@@ -226,6 +232,29 @@ impl Live {
         self.commit(event).await;
     }
 
+    /// Notes the end of a gate that nobody waits at any more, with the next commit.
+    pub(super) fn close_gate_later(self: &Arc<Self>, path: &Path, why: GateClosed) {
+        lock(&self.log).open_gates -= 1;
+        self.ride(&Event::GateClosed { path: path.clone(), why });
+    }
+
+    /// The workflow has taken an answer that was on its way to it.
+    pub(super) fn answer_arrived(&self) {
+        self.busy.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_driven(&self) -> bool {
+        self.interrupt.get().is_none()
+    }
+
+    pub(super) fn is_replaying(&self) -> bool {
+        self.replaying.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn claim(&self) -> Claimed {
+        Claimed { run: self.run, epoch: self.epoch }
+    }
+
     /// Answers a gate. The answer is checked, written down, and then handed to the workflow.
     pub(super) async fn answer(
         &self,
@@ -244,19 +273,24 @@ impl Live {
                 });
             };
             super::mail::check_choice(path, &open.question, &answer)?;
+            // From here until the workflow has the answer, the run does not wait for people.
+            self.busy.fetch_add(1, Ordering::Relaxed);
             gates.remove_entry(gate)
         };
         let Some((path, open)) = open else { return Ok(()) };
+        self.publish_waiting();
         {
             let mut log = lock(&self.log);
             log.open_gates -= 1;
-            log.consumes.extend(consumes);
+            log.consume(consumes);
         }
         let event = Event::GateAnswered { path, answer: answer.clone() };
         match self.try_commit(&event, None).await {
             Ok(_) => {
-                // The workflow may have been broken off meanwhile; the answer is in the journal.
-                let _ = open.answered.send(answer);
+                if open.answered.send(answer).is_err() {
+                    // Nobody waits for it any more; it is in the journal all the same.
+                    self.answer_arrived();
+                }
                 Ok(())
             }
             Err(error) => {
@@ -276,7 +310,7 @@ impl Live {
         let event = Event::CancelRequested { reason: reason.to_owned(), by: by.to_owned() };
         let sent = {
             let mut log = lock(&self.log);
-            log.consumes.extend(consumes);
+            log.consume(consumes);
             if self.cancel.set(Arc::from(reason)).is_err() {
                 return Ok(());
             }
@@ -297,7 +331,7 @@ impl Live {
 
     /// Leaves a message to be removed with the next commit.
     pub(super) fn consume(&self, message: MessageId) {
-        lock(&self.log).consumes.push(message);
+        lock(&self.log).consume(Some(message));
     }
 
     /// Sets what lists show of this run; told with the next change of standing.

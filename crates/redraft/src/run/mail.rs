@@ -45,11 +45,15 @@ impl Engine {
     /// If there is no such open gate, it does not offer the choice, or the store fails.
     pub async fn answer(&self, run: RunId, gate: &str, answer: Answer) -> Result<Delivered, Error> {
         if let Some(live) = self.core.live(run) {
-            let gate = gate.to_owned();
+            let (gate, answer) = (gate.to_owned(), answer.clone());
             // On a task of its own: once an answer is on its way it must arrive, even if the caller walks off.
             let told = tokio::spawn(async move { live.answer(&gate, answer, None).await });
-            told.await.unwrap_or(Err(Error::ShutDown { run }))?;
-            return Ok(Delivered::Now);
+            match told.await.unwrap_or(Err(Error::ShutDown { run })) {
+                Ok(()) => return Ok(Delivered::Now),
+                // The journal knows more: a workflow that was just resumed may be on its way to the gate.
+                Err(Error::NoSuchGate { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
         let state = self.core.load(run).await?;
         check_open(run, &state, gate, &answer)?;
@@ -77,7 +81,7 @@ impl Engine {
     async fn leave(&self, run: RunId, letter: &Letter) -> Result<Delivered, Error> {
         let body = serde_json::to_string(letter).map_err(|error| Error::DoesNotFit {
             what: "answer",
-            workflow: run.to_string(),
+            of: run.to_string(),
             reason: error.to_string(),
         })?;
         self.core.store.post(Message { id: MessageId::new(), run, body }).await?;
@@ -93,27 +97,37 @@ impl Core {
             let Ok(messages) = self.store.inbox(self.driver).await else { continue };
             futures_util::future::join_all(messages.into_iter().filter_map(|message| {
                 let live = self.live(message.run)?;
-                Some(deliver(live, message))
+                Some(self.deliver(live, message))
             }))
             .await;
         }
     }
-}
 
-async fn deliver(live: Arc<Live>, message: Message) {
-    let delivered = match serde_json::from_str(&message.body) {
-        Ok(Letter::Answer { gate, answer }) => live.answer(&gate, answer, Some(message.id)).await,
-        Ok(Letter::Cancel { reason, by }) => live.request_cancel(&reason, &by, Some(message.id)).await,
-        // Not a letter of ours; nobody will ever understand it.
-        Err(_) => {
+    async fn deliver(&self, live: Arc<Live>, message: Message) {
+        let undeliverable = match serde_json::from_str(&message.body) {
+            Ok(Letter::Answer { gate, answer }) => {
+                match live.answer(&gate, answer.clone(), Some(message.id)).await {
+                    // A workflow that was just resumed first has to come to the gate; the letter waits. If it has
+                    // come by already, the journal says that the gate was closed.
+                    Err(Error::NoSuchGate { .. }) if !live.is_replaying() => {
+                        match self.load(live.run).await {
+                            Ok(state) => check_open(live.run, &state, &gate, &answer).is_err(),
+                            Err(_) => false,
+                        }
+                    }
+                    Err(Error::NoSuchGate { .. }) | Ok(()) => false,
+                    Err(_) => true,
+                }
+            }
+            Ok(Letter::Cancel { reason, by }) => {
+                live.request_cancel(&reason, &by, Some(message.id)).await.is_err()
+            }
+            // Not a letter of ours; nobody will ever understand it.
+            Err(_) => true,
+        };
+        if undeliverable {
             live.consume(message.id);
-            return;
         }
-    };
-    match delivered {
-        // The gate may be about to open: a resumed workflow first has to come to it. The letter waits.
-        Ok(()) | Err(Error::NoSuchGate { .. }) => {}
-        Err(_) => live.consume(message.id),
     }
 }
 
@@ -123,12 +137,15 @@ fn check_open(run: RunId, state: &Run, gate: &str, answer: &Answer) -> Result<()
         return Err(Error::Ended { run, status: ending.status, verb: "answered" });
     }
     match state.entry(gate).map(|entry| (&entry.path, &entry.body)) {
-        Some((path, Body::Gate { question, state: GateState::Open, .. })) => check_choice(path, question, answer),
+        Some((path, Body::Gate { question, state: GateState::Open, .. })) => {
+            check_choice(path, question, answer)
+        }
         Some((path, Body::Gate { .. })) => Err(Error::GateClosed { run, gate: path.clone() }),
         _ => {
-            let open = state.entries.iter().filter(|entry| {
-                matches!(entry.body, Body::Gate { state: GateState::Open, .. })
-            });
+            let open = state
+                .entries
+                .iter()
+                .filter(|entry| matches!(entry.body, Body::Gate { state: GateState::Open, .. }));
             let did_you_mean = suggest::nearest(gate, open.map(|entry| entry.path.as_str()));
             Err(Error::NoSuchGate { run, gate: gate.to_owned(), did_you_mean })
         }

@@ -22,6 +22,7 @@ mod parallel;
 mod replay;
 mod resume;
 mod step;
+mod turns;
 
 pub use self::ctx::{Ctx, LoopEnd, LoopEnded};
 pub(crate) use self::definition::Boxed;

@@ -92,9 +92,13 @@ impl Ctx {
         Fut: Future<Output = Result<T, Failure>> + Send,
     {
         let total = items.len();
-        let mut ended: Vec<Option<Result<T, Failure>>> = std::iter::repeat_with(|| None).take(total).collect();
+        let mut ended: Vec<Option<Result<T, Failure>>> =
+            std::iter::repeat_with(|| None).take(total).collect();
         if limit == 0 {
-            let failure = Failure::terminal("zero-limit", format!("`{name}` may run 0 items at a time; the least is 1"));
+            let failure = Failure::terminal(
+                "zero-limit",
+                format!("`{name}` may run 0 items at a time; the least is 1"),
+            );
             ended.fill_with(|| Some(Err(failure.clone())));
             return ended;
         }
@@ -102,11 +106,8 @@ impl Ctx {
         let paths: Vec<Path> = items.iter().map(|(label, _)| group.path().child(label, 1)).collect();
         // If the rest was abandoned before, only the items that had ended then are asked for again: the others would
         // begin new work that nobody waits for.
-        let before: Option<Vec<usize>> = if group.recorded_ahead(STOPPED) {
-            Some(group.record(STOPPED, Vec::new).await)
-        } else {
-            None
-        };
+        let before: Option<Vec<usize>> =
+            if group.recorded_ahead(STOPPED) { Some(group.record(STOPPED, Vec::new).await) } else { None };
         if let Some(kept) = &before {
             let kept: Vec<Path> = kept.iter().filter_map(|&at| paths.get(at)).cloned().collect();
             group.abandon(group.path(), &kept);
@@ -124,7 +125,8 @@ impl Ctx {
                 *slot = Some(result);
             }
             if stop && ended.iter().any(Option::is_none) {
-                let kept: Vec<usize> = (0..total).filter(|&at| ended.get(at).is_some_and(Option::is_some)).collect();
+                let kept: Vec<usize> =
+                    (0..total).filter(|&at| ended.get(at).is_some_and(Option::is_some)).collect();
                 group.record(STOPPED, || kept).await;
                 break;
             }

@@ -40,15 +40,10 @@ impl Engine {
     }
 
     async fn resume_claiming(&self, run: RunId, which: Which) -> Result<RunHandle<Value>, Error> {
-        if let Some(live) = self.core.live(run) {
-            return Ok(RunHandle::of_live(&self.core, &live));
-        }
-        // Looked at before it is claimed: a run that cannot be resumed is left as it is.
-        let state = self.core.load(run).await?;
-        self.core.resumable(run, &state)?;
-        let claimed = self.core.store.claim(Claim { driver: self.core.driver, which }).await?;
-        let epoch = claimed.first().map_or(Epoch(0), |claimed| claimed.epoch);
-        let live = self.core.take_over(run, epoch).await?;
+        // On a task of its own: once the run is claimed it must be driven, even if the caller walks off.
+        let core = Arc::clone(&self.core);
+        let taken = tokio::spawn(async move { core.claim_and_take_over(run, which).await });
+        let live = taken.await.unwrap_or(Err(Error::ShutDown { run }))?;
         Ok(RunHandle::of_live(&self.core, &live))
     }
 }
@@ -80,11 +75,23 @@ impl Core {
         let mut reading: FuturesUnordered<_> = waiting.by_ref().take(READ_AT_ONCE).map(take).collect();
         while let Some((run, taken)) = reading.next().await {
             if let Err(error) = taken {
-                self.refuse(run, error);
+                self.remember_trouble(run, &error);
             }
             reading.extend(waiting.next().map(take));
         }
         Ok(())
+    }
+
+    async fn claim_and_take_over(self: &Arc<Self>, run: RunId, which: Which) -> Result<Arc<Live>, Error> {
+        let _turn = self.turns.take(run).await;
+        if let Some(live) = self.live(run) {
+            return Ok(live);
+        }
+        // Looked at before it is claimed: a run that cannot be resumed is left as it is.
+        self.resumable(run, &self.load(run).await?)?;
+        let claimed = self.store.claim(Claim { driver: self.driver, which }).await?;
+        let epoch = claimed.first().map_or(Epoch(0), |claimed| claimed.epoch);
+        self.take_over(run, epoch).await
     }
 
     /// Drives a run that was claimed. If that is impossible, lets go of it again.
@@ -92,7 +99,7 @@ impl Core {
         match self.try_take_over(run, epoch).await {
             Ok(live) => Ok(live),
             Err(error) => {
-                self.store.release(self.driver, vec![run]).await?;
+                self.store.release(vec![Claimed { run, epoch }]).await?;
                 Err(error)
             }
         }
@@ -105,7 +112,10 @@ impl Core {
         let told = state.status();
         let mut opening = Vec::new();
         if state.ending.is_some() {
-            opening.push(Event::RunReopened { by: self.driver.to_string(), forgets: undone_by_reopening(&state) });
+            opening.push(Event::RunReopened {
+                by: self.driver.to_string(),
+                forgets: undone_by_reopening(&state),
+            });
         }
         opening.push(Event::RunResumed { driver: self.driver });
         let mut pending = Vec::new();
@@ -125,6 +135,9 @@ impl Core {
             }
             if groups(state, |kind| *kind == GroupKind::Compensation).next().is_some() {
                 return Err(Error::Compensated { run });
+            }
+            if let Some(step) = went_on_after(state) {
+                return Err(Error::WentOn { run, step });
             }
         }
         let Some(header) = &state.header else {
@@ -146,8 +159,29 @@ impl Core {
 
 /// What a reopened run does again: the step that failed, and the cleanup after it.
 fn undone_by_reopening(state: &Run) -> Vec<Path> {
-    let failed = state.ending.iter().filter_map(|ending| ending.failure.as_ref()).flat_map(|failure| failure.at.clone());
+    let failed = state
+        .ending
+        .iter()
+        .filter_map(|ending| ending.failure.as_ref())
+        .flat_map(|failure| failure.at.clone());
     failed.chain(groups(state, |kind| *kind == GroupKind::Cleanup).cloned()).collect()
+}
+
+/// Finds a step whose failure ended the run although the workflow had gone on after it. Trying that step again could
+/// lead elsewhere than where the workflow went, and what it did there cannot be taken back.
+fn went_on_after(state: &Run) -> Option<Path> {
+    let failed = state.ending.as_ref()?.failure.as_ref()?;
+    let cleanup: Vec<&Path> = groups(state, |kind| *kind == GroupKind::Cleanup).collect();
+    failed.at.iter().find_map(|path| {
+        let closed = state.entry(path.as_str())?.closed_seq?;
+        let went_on = state.entries.iter().any(|later| {
+            !later.forgotten
+                && later.opened_seq > closed
+                && path.is_inside(later.path.parent())
+                && !cleanup.iter().any(|group| later.path == **group || later.path.is_inside(group.as_str()))
+        });
+        went_on.then(|| path.clone())
+    })
 }
 
 fn groups(state: &Run, wanted: impl Fn(&GroupKind) -> bool) -> impl Iterator<Item = &Path> {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::ctx::{Ctx, Entered};
+use super::ctx::{Ctx, Divergence, Entered};
 use super::replay::Recorded;
 use crate::clock::Timestamp;
 use crate::failure::{Failure, Retry};
@@ -92,13 +92,20 @@ impl Step {
         &self.name
     }
 
+    pub(crate) fn allows_no_attempt(&self) -> bool {
+        self.policy.as_ref().is_some_and(|policy| policy.attempts == 0)
+    }
+
     pub(crate) fn code_version(&self) -> u32 {
         self.version
     }
 
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
         let inputs = self.inputs.as_ref().map_err(|error| {
-            Failure::terminal("input-not-serializable", format!("an input cannot be written as JSON: {error}"))
+            Failure::terminal(
+                "input-not-serializable",
+                format!("an input cannot be written as JSON: {error}"),
+            )
         })?;
         let version = self.version.to_le_bytes();
         Ok(Fingerprint::of(std::iter::once(version.as_slice()).chain(inputs.iter().map(Vec::as_slice))))
@@ -246,7 +253,7 @@ impl Ctx {
             Entered::New(path) => (path, None),
             Entered::Known(path, recorded) => (path, Some(*recorded)),
             Entered::Cancelled(path, reason) => return Err(Failure::cancelled(&reason).at(&path)),
-            Entered::Diverged(path, reason) => return self.diverge(path, reason).await,
+            Entered::Diverged(divergence) => return self.diverge(divergence).await,
         };
         let fingerprint = step.fingerprint().map_err(|failure| failure.at(&path))?;
         let progress = match recorded {
@@ -270,13 +277,18 @@ impl Ctx {
         fingerprint: Fingerprint,
         recorded: Recorded,
     ) -> Replayed<T> {
-        let (known, attempts, result) = match recorded.body {
-            Body::Step { fingerprint, attempts, result } => (fingerprint, attempts, result),
-            other => return self.diverge(path.clone(), format!("the journal has {} there", describe(&other))).await,
+        let (known, attempts, forgiven, result) = match recorded.body {
+            Body::Step { fingerprint, attempts, forgiven, result } => {
+                (fingerprint, attempts, forgiven, result)
+            }
+            other => {
+                let reason = format!("the journal has {} there", describe(&other));
+                return self.diverge(Divergence::at(path.clone(), reason)).await;
+            }
         };
         if known != fingerprint {
-            let reason = "its inputs or its version are not the ones in the journal".to_owned();
-            return self.diverge(path.clone(), reason).await;
+            let reason = "its inputs or its version are not the ones in the journal";
+            return self.diverge(Divergence::at(path.clone(), reason)).await;
         }
         match result {
             StepResult::Done(output) => match serde_json::from_str(output.get()) {
@@ -286,14 +298,16 @@ impl Ctx {
                 }
                 Err(error) => {
                     let reason = format!("its output in the journal no longer fits: {error}");
-                    self.diverge(path.clone(), reason).await
+                    self.diverge(Divergence::at(path.clone(), reason)).await
                 }
             },
             StepResult::Failed(failure) => Replayed::Settled(Err(failure.at(path))),
             StepResult::Pending { retry_at } => Replayed::Unfinished(Progress {
                 begun: attempts.last().map_or(0, |last| last.n),
-                failed: u32::try_from(attempts.iter().filter(|attempt| attempt.failure.is_some()).count())
-                    .unwrap_or(u32::MAX),
+                failed: u32::try_from(
+                    attempts.iter().skip(forgiven).filter(|attempt| attempt.failure.is_some()).count(),
+                )
+                .unwrap_or(u32::MAX),
                 retry_at,
             }),
         }
@@ -317,9 +331,17 @@ impl Ctx {
                 self.unless_cancelled(path, self.clock().sleep_until(retry_at)).await?;
             }
             progress.begun += 1;
-            self.live().ride(&Event::StepStarted { path: path.clone(), fingerprint, attempt: progress.begun });
-            let call =
-                Call { run: self.run(), path: path.clone(), attempt: progress.begun, failure: failure.cloned() };
+            self.live().ride(&Event::StepStarted {
+                path: path.clone(),
+                fingerprint,
+                attempt: progress.begun,
+            });
+            let call = Call {
+                run: self.run(),
+                path: path.clone(),
+                attempt: progress.begun,
+                failure: failure.cloned(),
+            };
             let result = self.unless_cancelled(path, self.call_once(path, policy.timeout, call, f)).await?;
             match result.and_then(|value| self.write_down(&value)) {
                 Ok((output, value)) => {
@@ -362,10 +384,12 @@ impl Ctx {
                 return Err(failure);
             }
             if faults.repeats(path) {
-                drop(self.guarded(timeout, f(call.clone())).await);
+                let call = call.clone();
+                drop(self.guarded(timeout, async { f(call).await }).await);
             }
         }
-        self.guarded(timeout, f(call)).await
+        // Called inside the guard: a closure may panic before it has made its future.
+        self.guarded(timeout, async { f(call).await }).await
     }
 
     /// Keeps a panic or an endless wait of the step's code from becoming ours.
@@ -390,14 +414,19 @@ impl Ctx {
         };
         match ended {
             Ok(result) => result.map_err(Into::into),
-            Err(panic) => Err(Failure::terminal("panicked", format!("the step panicked: {}", words_of(&*panic)))),
+            Err(panic) => {
+                Err(Failure::terminal("panicked", format!("the step panicked: {}", words_of(&*panic))))
+            }
         }
     }
 
     /// Puts a value into its JSON form, and back.
     fn write_down<T: Serialize + DeserializeOwned>(&self, value: &T) -> Result<(Box<RawValue>, T), Failure> {
         let output = serde_json::value::to_raw_value(value).map_err(|error| {
-            Failure::terminal("output-not-serializable", format!("the output cannot be written as JSON: {error}"))
+            Failure::terminal(
+                "output-not-serializable",
+                format!("the output cannot be written as JSON: {error}"),
+            )
         })?;
         let most = self.max_output();
         if output.get().len() > most {
@@ -405,7 +434,9 @@ impl Ctx {
                 "output-too-large",
                 format!("the output has {} bytes; a step may return {most}", output.get().len()),
             )
-            .with_hint("keep large data in a file and return its name, or raise `max_output` of the engine"));
+            .with_hint(
+                "keep large data in a file and return its name, or raise `max_output` of the engine",
+            ));
         }
         let value = serde_json::from_str(output.get()).map_err(|error| {
             Failure::terminal(
@@ -477,12 +508,8 @@ mod tests {
 
     #[test]
     fn pauses_grow_up_to_the_longest_and_chance_only_shortens_them() {
-        let backoff = Backoff {
-            first: Duration::from_secs(1),
-            factor: 2.0,
-            most: Duration::from_secs(5),
-            jitter: 0.5,
-        };
+        let backoff =
+            Backoff { first: Duration::from_secs(1), factor: 2.0, most: Duration::from_secs(5), jitter: 0.5 };
         let seconds: Vec<f64> = (1..=4).map(|n| backoff.pause(n, 0.0).as_secs_f64()).collect();
         assert_eq!(seconds, [1.0, 2.0, 4.0, 5.0]);
         assert_eq!(backoff.pause(1, 1.0), Duration::from_millis(500));

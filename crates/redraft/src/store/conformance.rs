@@ -20,7 +20,8 @@ use std::fmt;
 use futures_util::future::join_all;
 
 use super::{
-    Append, Batch, Claim, Created, Epoch, Error, Head, Lease, Message, NewRun, Query, Standing, Store, Which,
+    Append, Batch, Claim, Claimed, Created, Epoch, Error, Head, Lease, Message, NewRun, Query, Standing,
+    Store, Which,
 };
 use crate::clock::Timestamp;
 use crate::id::{DriverId, MessageId, RunId};
@@ -175,7 +176,9 @@ async fn journal<S: Store>(store: &S, run: RunId) -> Result<String, String> {
     Ok(batches.into_iter().map(|batch| batch.text).collect())
 }
 
-async fn what_is_written_can_be_read<S: Store>(subject: Subject<'_, impl Fn(&str) -> Result<S, Error>>) -> Found {
+async fn what_is_written_can_be_read<S: Store>(
+    subject: Subject<'_, impl Fn(&str) -> Result<S, Error>>,
+) -> Found {
     let store = subject.open()?;
     let lease = attached(&store).await?;
     let (run, epoch) = started(&store, lease.driver).await?;
@@ -217,10 +220,16 @@ async fn the_order_of_calls_counts_not_the_order_of_polls<S: Store>(
     works("the third append", c.await)?;
     drop(b);
     works("the first append", a.await)?;
-    same("the journal", journal(&store, run).await?, [text(1, 2), text(3, 1), text(4, 1), text(5, 1)].concat())
+    same(
+        "the journal",
+        journal(&store, run).await?,
+        [text(1, 2), text(3, 1), text(4, 1), text(5, 1)].concat(),
+    )
 }
 
-async fn a_stale_driver_is_refused<S: Store>(subject: Subject<'_, impl Fn(&str) -> Result<S, Error>>) -> Found {
+async fn a_stale_driver_is_refused<S: Store>(
+    subject: Subject<'_, impl Fn(&str) -> Result<S, Error>>,
+) -> Found {
     let store = subject.open()?;
     let (old, new) = (attached(&store).await?, attached(&store).await?);
     let (run, stale) = started(&store, old.driver).await?;
@@ -244,12 +253,14 @@ async fn a_run_is_held_by_one_living_driver<S: Store>(
     let store = subject.open()?;
     let other_store = subject.open()?;
     let (first, second) = (attached(&store).await?, attached(&other_store).await?);
-    let (run, _) = started(&store, first.driver).await?;
+    let (run, epoch) = started(&store, first.driver).await?;
     let claim = || Claim { driver: second.driver, which: Which::Run(run) };
     let result = other_store.claim(claim()).await;
     refused("a claim on a run that is held", result, |error| matches!(error, Error::Held { .. }))?;
-    works("letting go", store.release(first.driver, vec![run]).await)?;
+    let held = Claimed { run, epoch };
+    works("letting go", store.release(vec![held.clone()]).await)?;
     works("claiming a run that was let go", other_store.claim(claim()).await)?;
+    works("letting go of an old claim", store.release(vec![held]).await)?;
     let again = Claim { driver: first.driver, which: Which::Run(run) };
     let result = store.claim(again.clone()).await;
     refused("a claim on a run that is held", result, |error| matches!(error, Error::Held { .. }))?;
@@ -344,7 +355,8 @@ async fn a_key_makes_one_run<S: Store>(subject: Subject<'_, impl Fn(&str) -> Res
     let first = keyed("essay");
     let run = first.run;
     let created = join_all([first, keyed("essay"), keyed("essay")].map(|new| store.create(new))).await;
-    let made: Vec<Created> = created.into_iter().collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    let made: Vec<Created> =
+        created.into_iter().collect::<Result<_, _>>().map_err(|error| error.to_string())?;
     let wanted = vec![Created::New(Epoch(1)), Created::Existing(run), Created::Existing(run)];
     same("what three creations with one key made", made, wanted)?;
     let other = works("the same key for another workflow", store.create(keyed("report")).await)?;
@@ -400,6 +412,8 @@ async fn lists_are_filtered_and_paged_newest_first<S: Store>(
     same("the first page", list(page.clone()).await?, first.to_vec())?;
     let next = Query { before: first.last().copied(), ..page };
     same("the second page", list(next).await?, rest.iter().take(2).copied().collect())?;
+    let nowhere = Query { before: Some(RunId::new()), ..Query::default() };
+    same("the page after nowhere", list(nowhere).await?, vec![])?;
     let failed = Query { status: vec![Status::Failed], ..Query::default() };
     same("the failed ones", list(failed).await?, runs.iter().step_by(2).copied().collect())?;
     let other = Query { workflow: Some("other".to_owned()), ..Query::default() };
@@ -436,7 +450,9 @@ async fn messages_stay_until_an_append_consumes_them<S: Store>(
     same("the inbox of a finished run", inbox().await?, vec![])
 }
 
-async fn a_large_batch_is_kept_whole<S: Store>(subject: Subject<'_, impl Fn(&str) -> Result<S, Error>>) -> Found {
+async fn a_large_batch_is_kept_whole<S: Store>(
+    subject: Subject<'_, impl Fn(&str) -> Result<S, Error>>,
+) -> Found {
     let store = subject.open()?;
     let lease = attached(&store).await?;
     let (run, epoch) = started(&store, lease.driver).await?;
@@ -458,6 +474,10 @@ async fn a_run_that_is_not_there_is_not_found<S: Store>(
     refused("reading", store.read(run, 0).await, missing)?;
     refused("appending", store.append(append(run, Epoch(1), 1, 1)).await, missing)?;
     refused("claiming", store.claim(Claim { driver: lease.driver, which: Which::Run(run) }).await, missing)?;
-    refused("posting", store.post(Message { id: MessageId::new(), run, body: String::new() }).await, missing)?;
+    refused(
+        "posting",
+        store.post(Message { id: MessageId::new(), run, body: String::new() }).await,
+        missing,
+    )?;
     same("its head", works("asking for it", store.head(run).await)?, None)
 }

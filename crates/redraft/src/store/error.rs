@@ -129,19 +129,19 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NotFound { .. } => "see which runs there are: redraft list".to_owned(),
-            Self::Held { run, .. } => format!("watch it instead: redraft watch {run}"),
+            Self::Held { run, .. } | Self::Fenced { run } => format!("watch it instead: redraft watch {run}"),
             Self::Full => "make room on the disk; the run can then be resumed, nothing is lost".to_owned(),
             Self::ReadOnly { .. } | Self::CannotOpen { .. } => {
                 "name another place with --store, or check the rights on this one".to_owned()
             }
-            Self::Corrupt { .. } => "move the file away and restore it from a backup; it was not changed".to_owned(),
-            Self::FromTheFuture { .. } => "use the version of redraft that made it, or a later one".to_owned(),
+            Self::Corrupt { .. } => {
+                "move the file away and restore it from a backup; it was not changed".to_owned()
+            }
+            Self::FromTheFuture { .. } => {
+                "use the version of redraft that made it, or a later one".to_owned()
+            }
             Self::Busy => "end the other process, or try again".to_owned(),
-            Self::Fenced { .. }
-            | Self::Conflict { .. }
-            | Self::Exists { .. }
-            | Self::Io { .. }
-            | Self::Closed => return None,
+            Self::Conflict { .. } | Self::Exists { .. } | Self::Io { .. } | Self::Closed => return None,
         })
     }
 }

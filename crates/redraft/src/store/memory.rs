@@ -7,8 +7,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
-    Append, Batch, Claim, Claimed, Created, Epoch, Error, Head, Lease, Message, NewRun, Query, Reply, Standing,
-    Store, Which,
+    Append, Batch, Claim, Claimed, Created, Epoch, Error, Head, Lease, Message, NewRun, Query, Reply,
+    Standing, Store, Which,
 };
 use crate::id::{DriverId, RunId};
 
@@ -90,11 +90,11 @@ impl Store for MemoryStore {
         reply(self.shared().claim(&claim))
     }
 
-    fn release(&self, driver: DriverId, runs: Vec<RunId>) -> Reply<'_, ()> {
+    fn release(&self, claims: Vec<Claimed>) -> Reply<'_, ()> {
         let mut shared = self.shared();
-        for run in runs {
-            if let Some(kept) = shared.runs.get_mut(&run)
-                && kept.head.holder == Some(driver)
+        for claim in claims {
+            if let Some(kept) = shared.runs.get_mut(&claim.run)
+                && kept.head.epoch == claim.epoch
             {
                 kept.head.holder = None;
             }
@@ -231,10 +231,11 @@ impl Shared {
     }
 
     fn list(&self, query: &Query) -> Vec<Head> {
-        let end = query
-            .before
-            .and_then(|before| self.order.iter().position(|run| *run == before))
-            .unwrap_or(self.order.len());
+        // A cursor that points nowhere is at the end of the list.
+        let end = match query.before {
+            Some(before) => self.order.iter().position(|run| *run == before).unwrap_or(0),
+            None => self.order.len(),
+        };
         self.order
             .iter()
             .take(end)

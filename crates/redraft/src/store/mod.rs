@@ -61,8 +61,8 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// Takes hold of a run, or of every unfinished one, for `claim.driver`.
     fn claim(&self, claim: Claim) -> Reply<'_, Vec<Claimed>>;
 
-    /// Lets go of runs that `driver` holds, so that others can claim them.
-    fn release(&self, driver: DriverId, runs: Vec<RunId>) -> Reply<'_, ()>;
+    /// Gives claims back, so that others can claim the runs. A claim that is no longer the last one is ignored.
+    fn release(&self, claims: Vec<Claimed>) -> Reply<'_, ()>;
 
     /// Reads the batches of a run that hold events after number `after`, in order. The first may begin earlier.
     fn read(&self, run: RunId, after: u64) -> Reply<'_, Vec<Batch>>;

@@ -30,7 +30,8 @@ impl Event {
     pub(crate) fn of(record: &Record) -> Self {
         let mut batch = codec::Batch::default();
         batch.push(record.at, &record.event);
-        let mut events: Vec<Map<String, Value>> = serde_json::from_str(&batch.into_text()).unwrap_or_default();
+        let mut events: Vec<Map<String, Value>> =
+            serde_json::from_str(&batch.into_text()).unwrap_or_default();
         let mut details = events.pop().unwrap_or_default();
         for taken in ["v", "at"] {
             details.remove(taken);

@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::clock::Timestamp;
 use crate::failure::Failure;
 use crate::id::RunId;
-use crate::journal::{GroupKind, OriginKind};
 use crate::journal::state::{Body, GateState, Run, StepResult};
+use crate::journal::{GroupKind, OriginKind};
 use crate::outcome::{Status, Stop};
 use crate::path::Path;
 

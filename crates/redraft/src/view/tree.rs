@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::clock::Timestamp;
 use crate::failure::Failure;
 use crate::id::RunId;
-use crate::journal::GroupKind;
 use crate::journal::state::{Body, Entry, GateState, Run, StepResult};
+use crate::journal::{GateClosed, GroupKind};
 use crate::outcome::Status;
 use crate::path::Path;
 use crate::run::Answer;
@@ -187,9 +187,9 @@ impl Tree {
     pub fn find(&self, path: &str) -> Option<&Node> {
         let mut nodes = &self.children;
         loop {
-            let node = nodes.iter().find(|node| {
-                path == node.path.as_str() || Path::new(path).is_inside(node.path.as_str())
-            })?;
+            let node = nodes
+                .iter()
+                .find(|node| path == node.path.as_str() || Path::new(path).is_inside(node.path.as_str()))?;
             if node.path.as_str() == path {
                 return Some(node);
             }
@@ -260,7 +260,8 @@ impl Shelf<'_> {
                     GateState::Open if self.state.ending.is_some() => (NodeStatus::Abandoned, None),
                     GateState::Open => (NodeStatus::Waiting, None),
                     GateState::Answered(answer) => (NodeStatus::Done, Some(answer.clone())),
-                    GateState::Expired => (NodeStatus::Failed, None),
+                    GateState::Closed(GateClosed::Expired) => (NodeStatus::Failed, None),
+                    GateState::Closed(_) => (NodeStatus::Abandoned, None),
                 };
                 let kind = NodeKind::Gate {
                     question: question.text().to_owned(),
@@ -348,7 +349,9 @@ fn draw(f: &mut fmt::Formatter<'_>, nodes: &[Node], indent: &str) -> fmt::Result
             write!(f, "  {millis} ms")?;
         }
         match &node.kind {
-            NodeKind::Step { attempts, .. } if attempts.len() > 1 => write!(f, "  {} attempts", attempts.len())?,
+            NodeKind::Step { attempts, .. } if attempts.len() > 1 => {
+                write!(f, "  {} attempts", attempts.len())?
+            }
             NodeKind::Branch { taken } => write!(f, "  → {taken}")?,
             NodeKind::Gate { answer: Some(answer), .. } => write!(f, "  {} by {}", answer.choice, answer.by)?,
             NodeKind::Gate { question, .. } => write!(f, "  “{question}”")?,

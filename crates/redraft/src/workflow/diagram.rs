@@ -86,7 +86,12 @@ impl Drawing {
     }
 
     /// Draws a body; `exits` gathers the arrows out of the loop around it.
-    fn body<S: State>(&mut self, nodes: &[Node<S>], mut loose: Vec<Loose>, exits: &mut Vec<Loose>) -> Vec<Loose> {
+    fn body<S: State>(
+        &mut self,
+        nodes: &[Node<S>],
+        mut loose: Vec<Loose>,
+        exits: &mut Vec<Loose>,
+    ) -> Vec<Loose> {
         for node in nodes {
             loose = self.node(node, loose, exits);
         }

@@ -91,9 +91,8 @@ impl<'c, S: State> Walk<'c, S> {
                     step = step.policy(policy);
                 }
                 let state = &self.state;
-                let settled = ctx
-                    .settle(step, self.failure.as_ref(), |call| action(Arc::clone(state), call))
-                    .await?;
+                let settled =
+                    ctx.settle(step, self.failure.as_ref(), |call| action(Arc::clone(state), call)).await?;
                 self.undo.extend(undo.as_ref().map(|undo| (settled.seq, undo)));
                 self.apply(settled.value);
             }
@@ -187,23 +186,16 @@ impl<'c, S: State> Walk<'c, S> {
                 |_| false,
             )
             .await;
-        let mut failures = Vec::new();
+        let mut results = Vec::new();
         for (walk, failure) in walks.into_iter().flatten().flatten() {
             for update in walk.trail.into_iter().flatten() {
                 self.apply(update);
             }
             self.loops.extend(walk.loops);
             self.undo.extend(walk.undo);
-            failures.extend(failure);
+            results.push(failure.map_or(Ok(()), Err));
         }
-        let mut failures = failures.into_iter();
-        match failures.next() {
-            None => Ok(()),
-            Some(mut first) => {
-                first.at.extend(failures.flat_map(|failure| failure.at));
-                Err(first)
-            }
-        }
+        Failure::gather(results).map(drop)
     }
 
     /// Undoes completed steps, the last first. One that cannot be undone does not keep the others from it.
@@ -217,7 +209,9 @@ impl<'c, S: State> Walk<'c, S> {
         for (_, undo) in undo {
             let state = &self.state;
             let undone = group
-                .settle(undo.step.clone(), self.failure.as_ref(), |call| (undo.action)(Arc::clone(state), call))
+                .settle(undo.step.clone(), self.failure.as_ref(), |call| {
+                    (undo.action)(Arc::clone(state), call)
+                })
                 .await;
             if let Ok(settled) = undone {
                 self.apply(settled.value);

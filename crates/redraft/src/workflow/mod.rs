@@ -59,7 +59,6 @@ mod node;
 mod state;
 mod validate;
 
-
 pub use self::builder::{Body, Branches, Paths, Workflow, WorkflowBuilder};
 pub use self::error::{DefinitionError, Problem};
 pub use self::node::{Action, At, WithCall, with_call};

@@ -77,8 +77,10 @@ impl<S> Deref for At<'_, S> {
     }
 }
 
-pub(super) type AnyAction<S> = Arc<dyn Fn(Arc<S>, Call) -> Boxed<Result<<S as State>::Update, Failure>> + Send + Sync>;
-pub(super) type AnyFlow<S> = Arc<dyn Fn(Ctx, Arc<S>) -> Boxed<Result<<S as State>::Update, Failure>> + Send + Sync>;
+pub(super) type AnyAction<S> =
+    Arc<dyn Fn(Arc<S>, Call) -> Boxed<Result<<S as State>::Update, Failure>> + Send + Sync>;
+pub(super) type AnyFlow<S> =
+    Arc<dyn Fn(Ctx, Arc<S>) -> Boxed<Result<<S as State>::Update, Failure>> + Send + Sync>;
 pub(super) type Condition<S> = Arc<dyn Fn(&At<'_, S>) -> bool + Send + Sync>;
 pub(super) type Ask<S> = Arc<dyn Fn(&S) -> Question + Send + Sync>;
 pub(super) type Hear<S> = Arc<dyn Fn(&Answer) -> <S as State>::Update + Send + Sync>;
@@ -93,16 +95,46 @@ pub(super) fn erase<S: State>(action: impl Action<S>) -> AnyAction<S> {
 
 /// One place in a chart.
 pub(super) enum Node<S: State> {
-    Step { step: Step, action: AnyAction<S>, undo: Option<Undo<S>>, starts: bool },
-    Flow { name: String, body: AnyFlow<S> },
-    Loop { name: String, max: u32, until: Condition<S>, body: Vec<Node<S>> },
-    Exit { name: String, when: Condition<S> },
-    Branch { name: String, cases: Vec<Case<S>> },
-    Fork { name: String, paths: Vec<(String, Vec<Node<S>>)> },
-    Join { name: String },
-    Gate { name: String, ask: Ask<S>, hear: Hear<S> },
+    Step {
+        step: Step,
+        action: AnyAction<S>,
+        undo: Option<Undo<S>>,
+        starts: bool,
+    },
+    Flow {
+        name: String,
+        body: AnyFlow<S>,
+    },
+    Loop {
+        name: String,
+        max: u32,
+        until: Condition<S>,
+        body: Vec<Node<S>>,
+    },
+    Exit {
+        name: String,
+        when: Condition<S>,
+    },
+    Branch {
+        name: String,
+        cases: Vec<Case<S>>,
+    },
+    Fork {
+        name: String,
+        paths: Vec<(String, Vec<Node<S>>)>,
+    },
+    Join {
+        name: String,
+    },
+    Gate {
+        name: String,
+        ask: Ask<S>,
+        hear: Hear<S>,
+    },
     /// A compensation that followed something other than a step.
-    StrayUndo { name: String },
+    StrayUndo {
+        name: String,
+    },
 }
 
 /// How a step is undone.

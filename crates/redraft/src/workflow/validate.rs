@@ -19,18 +19,25 @@ pub(super) fn problems<S: State>(chart: &Chart<S>) -> Vec<Problem> {
     let mut check = Check { problems: Vec::new() };
     check.name(&chart.name, "");
     if chart.body.is_empty() {
-        check.say(Problem::new("empty-body", "", "the workflow has no steps").hint("begin with `start_with`"));
+        check
+            .say(Problem::new("empty-body", "", "the workflow has no steps").hint("begin with `start_with`"));
     }
     check.body(&chart.body, "", Around::TOP);
     check.body(&chart.on_failure, ON_FAILURE, Around::default());
     check.body(&chart.finally, FINALLY, Around::default());
-    let phases = phases(chart);
+    let mut steps = Vec::new();
+    walk_chart(chart, &mut |word, path, _| {
+        if word == "step" {
+            steps.push(path.to_owned());
+        }
+    });
     for (wanted, policy) in &chart.policies {
-        if !phases.contains(wanted) {
-            let problem = Problem::new("unknown-phase", wanted, "a policy is set for a phase that does not exist");
-            check.say(match suggest::nearest(wanted, phases.iter().map(String::as_str)) {
+        if !steps.contains(wanted) {
+            let problem =
+                Problem::new("unknown-phase", wanted, "a policy is set for a step that does not exist");
+            check.say(match suggest::nearest(wanted, steps.iter().map(String::as_str)) {
                 Some(near) => problem.hint(format!("did you mean `{near}`?")),
-                None => problem.hint(format!("there are {}", phases.join(", "))),
+                None => problem.hint(format!("there are {}", steps.join(", "))),
             });
         }
         if policy.attempts == 0 {
@@ -72,7 +79,8 @@ impl Check {
             let place = phase(scope, node.name());
             self.name(node.name(), scope);
             if around.top && [COMPENSATION, ON_FAILURE, FINALLY].contains(&node.name()) {
-                let message = format!("`{}` is the name of a group that the engine opens itself", node.name());
+                let message =
+                    format!("`{}` is the name of a group that the engine opens itself", node.name());
                 self.say(Problem::new("reserved-name", &place, message).hint("choose another name"));
             }
             if !taken.insert(node.name()) && !matches!(node, Node::StrayUndo { .. }) {
@@ -102,7 +110,10 @@ impl Check {
     ) {
         let inner = Around { top: false, ..around };
         match node {
-            Node::Step { undo, .. } => {
+            Node::Step { step, undo, .. } => {
+                if step.allows_no_attempt() {
+                    self.say(Problem::new("zero-cap", place, "a step may fail 0 times; the least is 1"));
+                }
                 if let Some(undo) = undo {
                     self.name(undo.step.name(), place);
                 }
@@ -119,7 +130,9 @@ impl Check {
             Node::Exit { .. } => {
                 if !around.in_loop {
                     let problem = Problem::new("exit-outside-loop", place, "there is no loop to leave here");
-                    self.say(problem.hint("put it into the body of `repeat_until`; it cannot leave a fork's path"));
+                    self.say(
+                        problem.hint("put it into the body of `repeat_until`; it cannot leave a fork's path"),
+                    );
                 }
             }
             Node::Branch { cases, .. } => {
@@ -133,7 +146,8 @@ impl Check {
                     let inside = phase(place, &case.name);
                     self.name(&case.name, place);
                     if closed {
-                        let problem = Problem::new("unreachable-node", &inside, "it stands after `otherwise`");
+                        let problem =
+                            Problem::new("unreachable-node", &inside, "it stands after `otherwise`");
                         self.say(problem.hint("put `otherwise` last"));
                     }
                     closed |= case.when.is_none();
@@ -167,12 +181,14 @@ impl Check {
             }
             Node::Join { .. } => {
                 if !matches!(before, Some(Node::Fork { .. })) {
-                    let problem = Problem::new("join-without-fork", place, "there is no fork before this join");
+                    let problem =
+                        Problem::new("join-without-fork", place, "there is no fork before this join");
                     self.say(problem.hint("put it right after `fork`"));
                 }
             }
             Node::StrayUndo { .. } => {
-                let problem = Problem::new("nothing-to-compensate", place, "there is no step before it to undo");
+                let problem =
+                    Problem::new("nothing-to-compensate", place, "there is no step before it to undo");
                 self.say(problem.hint("put `compensate` right after the step it undoes, once"));
             }
         }
@@ -201,7 +217,11 @@ pub(super) fn phases<S: State>(chart: &Chart<S>) -> Vec<String> {
 pub(super) fn outline<S: State>(chart: &Chart<S>) -> Vec<String> {
     let mut lines = Vec::new();
     walk_chart(chart, &mut |word, path, settings| {
-        lines.push(if settings.is_empty() { format!("{word} {path}") } else { format!("{word} {path} {settings}") });
+        lines.push(if settings.is_empty() {
+            format!("{word} {path}")
+        } else {
+            format!("{word} {path} {settings}")
+        });
     });
     lines
 }
@@ -217,7 +237,8 @@ fn walk<S: State>(nodes: &[Node<S>], scope: &str, visit: &mut dyn FnMut(&str, &s
         let place = phase(scope, node.name());
         match node {
             Node::Step { step, undo, .. } => {
-                let undone = undo.as_ref().map(|undo| format!(" undone by {}", undo.step.name())).unwrap_or_default();
+                let undone =
+                    undo.as_ref().map(|undo| format!(" undone by {}", undo.step.name())).unwrap_or_default();
                 visit("step", &place, &format!("v{}{undone}", step.code_version()));
             }
             Node::Flow { .. } => visit("flow", &place, ""),

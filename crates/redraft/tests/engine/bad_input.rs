@@ -12,7 +12,8 @@ async fn names_that_cannot_be_paths_are_refused_where_they_are_used() {
         let step = ctx.step(name.clone(), || async { Ok::<_, Failure>(()) }).await;
         let group = ctx.group(&name).step("inside", || async { Ok::<_, Failure>(()) }).await;
         let gate = ctx.gate(&name, redraft::Question::new("?")).await.map(drop);
-        let items = ctx.parallel(&name, [1], 1, |ctx, _| async move { ctx.sleep(std::time::Duration::ZERO).await });
+        let items =
+            ctx.parallel(&name, [1], 1, |ctx, _| async move { ctx.sleep(std::time::Duration::ZERO).await });
         let items = items.await.remove(0);
         let codes = [step, group, gate, items].map(|result| result.unwrap_err().code);
         Ok::<_, Failure>(codes.to_vec())
@@ -41,7 +42,8 @@ async fn a_start_that_cannot_work_makes_no_run() {
     let error = engine.start(&stranger, ()).await.unwrap_err();
     assert_eq!(error.code(), "unknown-workflow");
     assert!(error.to_string().ends_with("did you mean `essay`?"), "{error}");
-    let error = engine.start_named("essay", &json!("not a number"), redraft::Start::default()).await.unwrap_err();
+    let error =
+        engine.start_named("essay", &json!("not a number"), redraft::Start::default()).await.unwrap_err();
     assert_eq!(error.code(), "does-not-fit");
     assert_eq!(engine.list(redraft::store::Query::default()).await.unwrap(), []);
     let named = engine.start_named("essay", &json!(7), redraft::Start::default()).await.unwrap();
@@ -73,4 +75,29 @@ async fn a_loop_that_may_run_zero_times_is_refused() {
     let engine = on(&MemoryStore::new(), zero.clone()).open().await.unwrap();
     let outcome = engine.start(&zero, ()).await.unwrap().outcome().await.unwrap();
     assert_eq!(outcome.into_output().unwrap_err().code, "zero-cap");
+}
+
+#[tokio::test]
+async fn what_is_recorded_in_a_group_with_a_bad_name_does_not_get_mixed_up_with_the_rest() {
+    let store = MemoryStore::new();
+    let odd = flow("odd", |ctx: Ctx, ()| async move {
+        let bad = ctx.group("a/b");
+        let dice =
+            (bad.random().await, bad.random().await, ctx.random().await, ctx.group("c/d").random().await);
+        let none = ctx.try_parallel("e/f", [1, 2], 1, |ctx, _| async move {
+            ctx.group("x").sleep(std::time::Duration::ZERO).await
+        });
+        assert_eq!(none.await.unwrap_err().code, "bad-name");
+        ctx.gate("go-on", redraft::Question::new("?")).await?;
+        Ok::<_, Failure>(dice)
+    });
+    let engine = on(&store, odd.clone()).open().await.unwrap();
+    let run = engine.start(&odd, ()).await.unwrap();
+    run.settled().await.unwrap();
+    drop(engine);
+    let engine = on(&store, odd).open().await.unwrap();
+    let handle = engine.handle(run.run()).await.unwrap();
+    handle.settled().await.unwrap();
+    engine.answer(run.run(), "go-on", redraft::Answer::new("approve")).await.unwrap();
+    handle.outcome().await.unwrap().into_output().unwrap();
 }

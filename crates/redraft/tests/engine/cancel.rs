@@ -102,3 +102,56 @@ async fn a_workflow_that_ends_well_in_spite_of_it_keeps_its_output() {
     assert_eq!(outcome.status(), Status::Cancelled);
     assert_eq!(outcome.output().map(String::as_str), Some("best so far"));
 }
+
+/// Cancelled while it sleeps or asks; dies while it tidies up; is resumed after the time was over.
+#[tokio::test]
+async fn a_cancellation_wins_over_a_deadline_that_passed_while_nobody_looked() {
+    use std::sync::Arc;
+    use std::time::Duration;
+    const HOUR: Duration = Duration::from_secs(3600);
+    for at_gate in [true, false] {
+        let (store, effects) = (MemoryStore::new(), Effects::default());
+        let clock = Arc::new(redraft::ManualClock::default());
+        let make = |tidy_ends: bool| {
+            let effects = effects.clone();
+            flow("waits", move |ctx: Ctx, ()| {
+                let effects = effects.clone();
+                async move {
+                    let waited = if at_gate {
+                        ctx.gate("approve", Question::new("?").within(HOUR).default_to("approve"))
+                            .await
+                            .map(drop)
+                    } else {
+                        ctx.sleep(HOUR).await
+                    };
+                    let cleanup = ctx.for_cleanup();
+                    effects.step(&cleanup, "tidy").await?;
+                    cleanup
+                        .step("more", || async {
+                            effects.happen("more");
+                            if !tidy_ends {
+                                std::future::pending::<()>().await;
+                            }
+                            Ok::<_, Failure>(())
+                        })
+                        .await?;
+                    waited
+                }
+            })
+        };
+        let first = make(false);
+        let engine = on(&store, first.clone()).clock(clock.clone()).open().await.unwrap();
+        let handle = engine.start(&first, ()).await.unwrap();
+        while clock.sleepers() == 0 {
+            tokio::task::yield_now().await;
+        }
+        engine.cancel(handle.run(), "enough", "ada").await.unwrap();
+        until(&effects, "more", 1).await;
+        drop(engine);
+        clock.advance(HOUR * 2);
+        let engine = on(&store, make(true)).clock(clock).open().await.unwrap();
+        let outcome = engine.handle(handle.run()).await.unwrap().outcome().await.unwrap();
+        assert_eq!(outcome.status(), Status::Cancelled);
+        assert_eq!(effects.all(), ["tidy", "more", "more"]);
+    }
+}

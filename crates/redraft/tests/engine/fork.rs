@@ -90,3 +90,49 @@ async fn every_event_of_a_finished_run_can_be_forked_at() {
         assert_eq!(forked.outcome().await.unwrap().into_output().unwrap(), "tides: mild", "at event {event}");
     }
 }
+
+/// A run that failed, was reopened, failed again and was cancelled has every kind of event; each can be forked at.
+#[tokio::test]
+async fn a_run_with_a_past_can_be_forked_at_every_event() {
+    let (store, effects) = (MemoryStore::new(), Effects::default());
+    let log = effects.clone();
+    let eventful = flow("eventful", move |ctx: Ctx, ()| {
+        let log = log.clone();
+        async move {
+            log.step(&ctx, "draft").await?;
+            ctx.step("fragile", || async {
+                log.happen("fragile");
+                if log.count("fragile") < 3 { Err(Failure::from("not yet")) } else { Ok(()) }
+            })
+            .await?;
+            let answer = ctx.gate("approve", redraft::Question::new("?")).await;
+            log.step(&ctx.for_cleanup(), "tidy").await?;
+            answer.map(|answer| answer.choice)
+        }
+    });
+    let engine = on(&store, eventful.clone()).open().await.unwrap();
+    let first = engine.start(&eventful, ()).await.unwrap();
+    first.outcome().await.unwrap();
+    engine.resume(first.run()).await.unwrap().outcome().await.unwrap();
+    engine.resume(first.run()).await.unwrap().settled().await.unwrap();
+    engine.cancel(first.run(), "enough", "ada").await.unwrap();
+    let end = engine.handle(first.run()).await.unwrap().outcome().await.unwrap();
+    assert_eq!(end.status(), redraft::Status::Cancelled);
+    let events = engine.summary(first.run()).await.unwrap().events;
+    for event in 1..=events {
+        let at = ForkAt::Event(event);
+        let mut forked = engine.fork(first.run(), &at).await.unwrap();
+        loop {
+            match forked.settled().await.unwrap().status() {
+                redraft::Status::Waiting => {
+                    let _ = engine.answer(forked.run(), "approve", redraft::Answer::new("approve")).await;
+                }
+                // A fork right behind a failure keeps it, and like any failed run it can be resumed.
+                redraft::Status::Failed => forked = engine.resume(forked.run()).await.unwrap(),
+                _ => break,
+            }
+        }
+        let output = forked.outcome().await.unwrap().into_output();
+        assert_eq!(output.unwrap(), "approve", "forked at event {event}");
+    }
+}

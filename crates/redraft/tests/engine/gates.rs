@@ -71,7 +71,8 @@ async fn of_many_who_answer_at_once_exactly_one_is_heard() {
     let engine = on(&MemoryStore::new(), workflow.clone()).open().await.unwrap();
     let handle = engine.start(&workflow, ()).await.unwrap();
     handle.settled().await.unwrap();
-    let answers = (0..20).map(|n| engine.answer(handle.run(), "approve", Answer::new("approve").by(format!("p{n}"))));
+    let answers =
+        (0..20).map(|n| engine.answer(handle.run(), "approve", Answer::new("approve").by(format!("p{n}"))));
     let heard = futures_util::future::join_all(answers).await.into_iter().filter(Result::is_ok).count();
     assert_eq!(heard, 1);
     handle.outcome().await.unwrap().into_output().unwrap();
@@ -118,4 +119,80 @@ async fn an_answer_left_for_another_engine_is_found_there() {
     assert_eq!(handle.outcome().await.unwrap().into_output().unwrap(), answer);
     let seen = other.handle(handle.run()).await.unwrap().typed::<Answer>();
     assert_eq!(seen.outcome().await.unwrap().into_output().unwrap(), answer);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_run_whose_gate_was_answered_does_not_seem_to_wait() {
+    let workflow = publish(Question::new("?"));
+    let engine = on(&MemoryStore::new(), workflow.clone()).open().await.unwrap();
+    for _ in 0..100 {
+        let handle = engine.start(&workflow, ()).await.unwrap();
+        handle.settled().await.unwrap();
+        engine.answer(handle.run(), "approve", Answer::new("approve")).await.unwrap();
+        assert_eq!(handle.settled().await.unwrap().status(), Status::Completed);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_answer_that_comes_before_the_resumed_workflow_has_reached_the_gate_is_kept_for_it() {
+    let workflow = publish(Question::new("?"));
+    for _ in 0..20 {
+        let store = MemoryStore::new();
+        let engine = on(&store, workflow.clone()).open().await.unwrap();
+        let run = engine.start(&workflow, ()).await.unwrap();
+        run.settled().await.unwrap();
+        drop(engine);
+        let engine = on(&store, workflow.clone()).open().await.unwrap();
+        engine.answer(run.run(), "approve", Answer::new("approve").by("eager")).await.unwrap();
+        let handle = engine.handle(run.run()).await.unwrap().typed::<Answer>();
+        assert_eq!(handle.outcome().await.unwrap().into_output().unwrap().by, "eager");
+    }
+}
+
+#[tokio::test]
+async fn a_gate_that_was_closed_says_so() {
+    let two = flow("two", |ctx: Ctx, ()| async move {
+        ctx.gate("first", Question::new("?")).await?;
+        ctx.gate("second", Question::new("?")).await
+    });
+    let engine = on(&MemoryStore::new(), two.clone()).open().await.unwrap();
+    let handle = engine.start(&two, ()).await.unwrap();
+    handle.settled().await.unwrap();
+    engine.answer(handle.run(), "first", Answer::new("approve")).await.unwrap();
+    handle.settled().await.unwrap();
+    let error = engine.answer(handle.run(), "first", Answer::new("reject")).await.unwrap_err();
+    assert_eq!(error.code(), "gate-closed");
+}
+
+#[tokio::test]
+async fn a_gate_that_was_abandoned_is_not_left_open() {
+    let either = flow("either", |ctx: Ctx, ()| async move {
+        ctx.parallel_until(
+            "people",
+            [1, 2],
+            2,
+            |ctx, _| async move { ctx.gate("approve", Question::new("?")).await },
+            |answer| answer.is_ok(),
+        )
+        .await;
+        ctx.gate("last", Question::new("?")).await.map(drop)
+    });
+    let store = MemoryStore::new();
+    let engine = on(&store, either.clone()).open().await.unwrap();
+    let handle = engine.start(&either, ()).await.unwrap();
+    handle.settled().await.unwrap();
+    engine.answer(handle.run(), "people/2/approve", Answer::new("approve")).await.unwrap();
+    handle.settled().await.unwrap();
+    let open = |summary: redraft::view::RunSummary| {
+        summary.gates.into_iter().map(|gate| gate.gate.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(open(engine.summary(handle.run()).await.unwrap()), ["last"]);
+    let error = engine.answer(handle.run(), "people/1/approve", Answer::new("approve")).await.unwrap_err();
+    assert_eq!(error.code(), "gate-closed");
+    drop(engine);
+    let engine = on(&store, either).open().await.unwrap();
+    let handle = engine.handle(handle.run()).await.unwrap();
+    handle.settled().await.unwrap();
+    engine.answer(handle.run(), "last", Answer::new("approve")).await.unwrap();
+    assert_eq!(handle.outcome().await.unwrap().status(), Status::Completed);
 }

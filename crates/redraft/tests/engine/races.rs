@@ -65,3 +65,97 @@ async fn engines_that_open_at_once_share_the_orphans_among_them() {
     }
     assert_eq!((effects.count("first"), effects.count("second")), (20, 40));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_run_that_is_resumed_by_many_at_once_is_driven_once() {
+    for _ in 0..20 {
+        let (store, effects) = (MemoryStore::new(), Effects::default());
+        let stuck = interrupted(&effects, false);
+        let engine = Engine::on(store.clone()).workflow(stuck.clone()).open().await.unwrap();
+        let run = engine.start(&stuck, ()).await.unwrap().run();
+        until(&effects, "second", 1).await;
+        drop(engine);
+        let builder = Engine::on(store).workflow(interrupted(&effects, true)).without_resuming();
+        let engine = builder.open().await.unwrap();
+        let resumed: Vec<_> = (0..8)
+            .map(|_| {
+                let engine = engine.clone();
+                tokio::spawn(async move { engine.resume(run).await?.outcome().await })
+            })
+            .collect();
+        for resumed in resumed {
+            match resumed.await.unwrap() {
+                Ok(outcome) => assert_eq!(outcome.into_output().unwrap(), "first second"),
+                // It was over before this one had its turn.
+                Err(error) => assert_eq!(error.code(), "run-ended"),
+            }
+        }
+        assert_eq!(effects.all(), ["first", "second", "second"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_key_that_is_used_by_many_at_once_makes_one_run_that_is_driven_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let effects = Effects::default();
+    let workflow = interrupted(&effects, true);
+    let store = SqliteStore::open(folder.path().join("key.db")).unwrap();
+    let engine = Engine::on(store).workflow(workflow.clone()).open().await.unwrap();
+    for n in 0..20 {
+        let starts: Vec<_> = (0..6)
+            .map(|_| {
+                let (engine, workflow) = (engine.clone(), workflow.clone());
+                let start = redraft::Start::default().key(format!("key-{n}"));
+                tokio::spawn(async move { engine.start_with(&workflow, (), start).await?.outcome().await })
+            })
+            .collect();
+        for start in starts {
+            assert_eq!(start.await.unwrap().unwrap().into_output().unwrap(), "first second");
+        }
+        assert_eq!(effects.count("first"), n + 1);
+    }
+}
+
+#[tokio::test]
+async fn a_start_whose_caller_walks_off_is_still_driven() {
+    let folder = tempfile::tempdir().unwrap();
+    let effects = Effects::default();
+    let workflow = interrupted(&effects, true);
+    let store = SqliteStore::open(folder.path().join("walk.db")).unwrap();
+    let engine = Engine::on(store).workflow(workflow.clone()).open().await.unwrap();
+    {
+        let start = engine.start(&workflow, ());
+        tokio::pin!(start);
+        let polled = std::future::poll_fn(|cx| std::task::Poll::Ready(start.as_mut().poll(cx))).await;
+        assert!(polled.is_pending());
+    }
+    until(&effects, "second", 1).await;
+    let heads = engine.list(redraft::store::Query::default()).await.unwrap();
+    let outcome = engine.handle(heads[0].run).await.unwrap().outcome().await.unwrap();
+    assert_eq!(outcome.into_output().unwrap(), "first second");
+}
+
+#[tokio::test]
+async fn an_engine_that_is_shut_down_lets_go_of_everything() {
+    let held = std::sync::Arc::new(());
+    for n in 0..20 {
+        let mark = std::sync::Arc::clone(&held);
+        let busy = redraft::flow("busy", move |ctx: redraft::Ctx, ()| {
+            let _mark = std::sync::Arc::clone(&mark);
+            async move {
+                ctx.note("a note waits to be written").await;
+                ctx.step("stuck", std::future::pending::<Result<(), Failure>>).await
+            }
+        });
+        let engine = Engine::on(MemoryStore::new()).workflow(busy.clone()).open().await.unwrap();
+        let run = engine.start(&busy, ()).await.unwrap();
+        if n % 2 == 0 {
+            engine.shut_down().await;
+        }
+        drop((engine, busy));
+        run.outcome().await.unwrap_err();
+    }
+    while std::sync::Arc::strong_count(&held) > 1 {
+        tokio::task::yield_now().await;
+    }
+}

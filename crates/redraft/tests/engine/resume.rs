@@ -41,7 +41,10 @@ async fn a_failed_run_goes_on_at_the_step_that_failed() {
     assert_eq!(resumed.outcome().await.unwrap().into_output().unwrap(), "published");
     assert_eq!((effects.count("draft"), effects.count("publish")), (1, 4));
     let tree = engine.tree(handle.run()).await.unwrap();
-    assert!(tree.to_string().contains("publish  0 ms  4 attempts") || tree.to_string().contains("4 attempts"), "{tree}");
+    assert!(
+        tree.to_string().contains("publish  0 ms  4 attempts") || tree.to_string().contains("4 attempts"),
+        "{tree}"
+    );
 }
 
 #[tokio::test]
@@ -132,7 +135,10 @@ async fn a_changed_workflow_is_refused_at_the_step_that_changed_and_nothing_is_r
         ("new", changed!(ctx, ctx.step("new", never).await?;)),
         ("a", changed!(ctx, ctx.sleep(std::time::Duration::ZERO).await?; let _ = &ctx;)),
         ("a", changed!(ctx, ctx.gate("a", redraft::Question::new("?")).await?;)),
-        ("a", changed!(ctx, ctx.step(Step::named("a").input("prompt"), || async { never().await.map(|_| String::new()) }).await?;)),
+        (
+            "a",
+            changed!(ctx, ctx.step(Step::named("a").input("prompt"), || async { never().await.map(|_| String::new()) }).await?;),
+        ),
         (
             "g",
             changed!(ctx, ctx.step(Step::named("a").input("prompt"), never).await?; ctx.step("g", never).await?;),
@@ -196,7 +202,9 @@ async fn an_append_that_fails_stops_the_run_and_it_can_be_resumed() {
 
 #[tokio::test]
 async fn a_crash_on_either_side_of_an_append_loses_nothing_that_is_on_disk() {
-    for (nth, when, firsts) in [(1, When::Before, 2), (1, When::After, 1), (2, When::Before, 1), (2, When::After, 1)] {
+    for (nth, when, firsts) in
+        [(1, When::Before, 2), (1, When::After, 1), (2, When::Before, 1), (2, When::After, 1)]
+    {
         let (store, effects) = (MemoryStore::new(), Effects::default());
         let workflow = interrupted(&effects, true);
         let faults = Faults::new().crash_at_append(nth, when);
@@ -209,4 +217,115 @@ async fn a_crash_on_either_side_of_an_append_loses_nothing_that_is_on_disk() {
         assert_eq!(outcome.into_output().unwrap(), "first second");
         assert_eq!(effects.count("first"), firsts, "{nth} {when:?}");
     }
+}
+
+#[tokio::test]
+async fn a_resumed_step_has_a_fresh_set_of_attempts() {
+    let (store, effects, mended) = (MemoryStore::new(), Effects::default(), Arc::new(AtomicBool::new(false)));
+    let workflow = press(&effects, &mended);
+    let engine = on(&store, workflow.clone()).open().await.unwrap();
+    let handle = engine.start(&workflow, ()).await.unwrap();
+    handle.outcome().await.unwrap();
+    for n in 2..=4 {
+        let again = engine.resume(handle.run()).await.unwrap().outcome().await.unwrap();
+        assert_eq!((again.status(), effects.count("publish")), (Status::Failed, n * 3));
+    }
+}
+
+#[tokio::test]
+async fn a_failure_the_workflow_went_on_after_cannot_be_taken_back() {
+    let (store, effects) = (MemoryStore::new(), Effects::default());
+    let log = effects.clone();
+    let stubborn = flow("stubborn", move |ctx: Ctx, ()| {
+        let log = log.clone();
+        async move {
+            let results = ctx
+                .parallel("items", [1, 2], 2, |ctx, n| async move {
+                    ctx.step("try", || async { if n == 1 { Err(Failure::from("no")) } else { Ok(n) } }).await
+                })
+                .await;
+            log.step(&ctx, "after").await?;
+            results.into_iter().collect::<Result<Vec<_>, _>>()
+        }
+    });
+    let engine = on(&store, stubborn.clone()).open().await.unwrap();
+    let handle = engine.start(&stubborn, ()).await.unwrap();
+    handle.outcome().await.unwrap();
+    let error = engine.resume(handle.run()).await.unwrap_err();
+    assert_eq!(error.code(), "run-went-on");
+    assert!(error.hint().unwrap().ends_with("--at items/1/try"), "{:?}", error.hint());
+}
+
+#[tokio::test]
+async fn all_failed_items_of_a_parallel_group_are_tried_again() {
+    let (store, mended) = (MemoryStore::new(), Arc::new(AtomicBool::new(false)));
+    let effects = Effects::default();
+    let (log, press) = (effects.clone(), Arc::clone(&mended));
+    let batch = flow("batch", move |ctx: Ctx, ()| {
+        let (log, press) = (log.clone(), Arc::clone(&press));
+        async move {
+            let results = ctx
+                .parallel("items", 1..=4_u32, 4, |ctx, n| {
+                    let (log, press) = (log.clone(), Arc::clone(&press));
+                    async move {
+                        ctx.step("try", || async {
+                            log.happen(n.to_string());
+                            if n % 2 == 0 && !press.load(Ordering::Relaxed) {
+                                Err(Failure::from("no"))
+                            } else {
+                                Ok(n)
+                            }
+                        })
+                        .await
+                    }
+                })
+                .await;
+            Failure::gather(results)
+        }
+    });
+    let engine = on(&store, batch.clone()).open().await.unwrap();
+    let handle = engine.start(&batch, ()).await.unwrap();
+    let failure = handle.outcome().await.unwrap().into_output().unwrap_err();
+    assert_eq!(failure.at.len(), 2);
+    mended.store(true, Ordering::Relaxed);
+    let resumed = engine.resume(handle.run()).await.unwrap().outcome().await.unwrap();
+    assert_eq!(resumed.into_output().unwrap(), serde_json::json!([1, 2, 3, 4]));
+    let mut tried = effects.all();
+    tried.sort();
+    assert_eq!(tried, ["1", "2", "2", "3", "4", "4"]);
+}
+
+#[tokio::test]
+async fn a_run_that_diverges_while_an_engine_opens_is_among_the_refused() {
+    let (store, effects) = (MemoryStore::new(), Effects::default());
+    let original = interrupted(&effects, false);
+    let engine = on(&store, original.clone()).open().await.unwrap();
+    let run = engine.start(&original, ()).await.unwrap().run();
+    until(&effects, "second", 1).await;
+    drop(engine);
+    let changed = flow("interrupted", |ctx: Ctx, ()| async move {
+        ctx.step("other", || async { Ok::<_, Failure>(String::new()) }).await
+    });
+    let engine = on(&store, changed).open().await.unwrap();
+    // Whether it is asked for before or after it was found out.
+    for _ in 0..2 {
+        let error = engine.handle(run).await.unwrap().outcome().await.unwrap_err();
+        let redraft::Error::Diverged { fork_at, .. } = &error else { panic!("{error}") };
+        assert_eq!(engine.refused(), [(run, error.clone())]);
+        // The advice can be followed.
+        let forked = engine.fork(run, &redraft::ForkAt::Step(fork_at.clone())).await.unwrap();
+        assert_eq!(forked.outcome().await.unwrap().into_output().unwrap(), "");
+    }
+}
+
+#[tokio::test]
+async fn a_panic_before_the_future_is_a_failure_of_the_step() {
+    let early = flow("early", |ctx: Ctx, ()| async move {
+        let result =
+            ctx.step("boom", || -> std::future::Ready<Result<(), Failure>> { panic!("no future") }).await;
+        Ok::<_, Failure>(result.unwrap_err().code)
+    });
+    let engine = on(&MemoryStore::new(), early.clone()).open().await.unwrap();
+    let outcome = engine.start(&early, ()).await.unwrap().outcome().await.unwrap();
+    assert_eq!(outcome.into_output().unwrap(), "panicked");
 }

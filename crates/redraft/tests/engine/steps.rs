@@ -21,7 +21,8 @@ async fn a_run_returns_what_its_workflow_returns() {
     let outcome = run.outcome().await.unwrap();
     assert_eq!(outcome.status(), Status::Completed);
     assert_eq!(outcome.into_output().unwrap(), 8);
-    let wanted = ["run_started", "step_started", "step_succeeded", "step_started", "step_succeeded", "run_finished"];
+    let wanted =
+        ["run_started", "step_started", "step_succeeded", "step_started", "step_succeeded", "run_finished"];
     assert_eq!(kinds(&engine, run.run()).await, wanted);
 }
 
@@ -139,7 +140,8 @@ async fn a_server_that_says_when_to_come_back_is_obeyed() {
 async fn an_attempt_that_takes_too_long_is_given_up_and_tried_again() {
     let clock = Arc::new(ManualClock::default());
     let slow = flow("slow", |ctx: Ctx, ()| async move {
-        let step = Step::named("think").policy(redraft::Policy { timeout: Some(Duration::from_secs(5)), ..impatient() });
+        let step = Step::named("think")
+            .policy(redraft::Policy { timeout: Some(Duration::from_secs(5)), ..impatient() });
         ctx.step_with(step, |call| async move {
             if call.attempt < 3 {
                 std::future::pending::<()>().await;
@@ -158,7 +160,9 @@ async fn an_attempt_that_takes_too_long_is_given_up_and_tried_again() {
     }
     assert_eq!(run.outcome().await.unwrap().into_output().unwrap(), 3);
     let tree = engine.tree(run.run()).await.unwrap();
-    let redraft::view::NodeKind::Step { attempts, .. } = &tree.find("think").unwrap().kind else { panic!("{tree}") };
+    let redraft::view::NodeKind::Step { attempts, .. } = &tree.find("think").unwrap().kind else {
+        panic!("{tree}")
+    };
     let codes: Vec<_> = attempts.iter().map(|a| a.failure.as_ref().map(|f| f.code.as_str())).collect();
     assert_eq!(codes, [Some("timeout"), Some("timeout"), None]);
 }
@@ -169,7 +173,8 @@ async fn a_panic_is_a_failure_and_harms_nobody_else() {
         if outside {
             panic!("outside of any step");
         }
-        ctx.step("boom", || async { if true { panic!("inside {}", "a step") } else { Ok::<_, Failure>(()) } }).await
+        ctx.step("boom", || async { if true { panic!("inside {}", "a step") } else { Ok::<_, Failure>(()) } })
+            .await
     });
     let engine = on(&MemoryStore::new(), bad.clone()).open().await.unwrap();
     for (outside, words) in [(false, "inside a step"), (true, "outside of any step")] {
@@ -198,7 +203,8 @@ async fn a_value_that_json_cannot_hold_is_refused_before_it_is_remembered() {
         }
     });
     let engine = on(&MemoryStore::new(), odd.clone()).open().await.unwrap();
-    let wanted = ["output-not-readable", "output-not-serializable", "output-too-large", "input-not-serializable"];
+    let wanted =
+        ["output-not-readable", "output-not-serializable", "output-too-large", "input-not-serializable"];
     for (which, code) in (0..).zip(wanted) {
         let run = engine.start(&odd, which).await.unwrap();
         let failure = run.outcome().await.unwrap().into_output().unwrap_err();
@@ -241,7 +247,8 @@ async fn faults_on_demand_fail_delay_and_repeat_steps() {
         .fail_step("a", 2, Failure::passing("flaky", "not now"))
         .repeat_step("g/b")
         .delay_step("c", Duration::from_secs(60));
-    let engine = on(&MemoryStore::new(), plain.clone()).clock(clock.clone()).faults(faults).open().await.unwrap();
+    let engine =
+        on(&MemoryStore::new(), plain.clone()).clock(clock.clone()).faults(faults).open().await.unwrap();
     let run = engine.start(&plain, ()).await.unwrap();
     while clock.sleepers() == 0 {
         tokio::task::yield_now().await;
@@ -294,6 +301,7 @@ async fn groups_hold_the_pages_own_example() {
     let run = engine.start(&report, ()).await.unwrap();
     run.outcome().await.unwrap().into_output().unwrap();
     let drawn = engine.tree(run.run()).await.unwrap().to_string();
-    let names: Vec<&str> = drawn.lines().skip(1).map(|line| line.split("  ").next().unwrap_or(line)).collect();
+    let names: Vec<&str> =
+        drawn.lines().skip(1).map(|line| line.split("  ").next().unwrap_or(line)).collect();
     assert!(drawn.contains("├─ ✓ refinement_2\n│  ├─ ✓ critique_content"), "{names:?}\n{drawn}");
 }

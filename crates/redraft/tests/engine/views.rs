@@ -16,19 +16,29 @@ async fn the_tree_shows_everything_in_its_place() {
             log.step(&ctx, "outline").await?;
             ctx.note("*two* chapters").await;
             let (_, end) = ctx
-                .repeat_until("chapters", 2, 0, |n| *n >= 9, |ctx, n| {
-                    let log = log.clone();
-                    async move {
-                        log.step(&ctx, "write").await?;
-                        Ok(n + 1)
-                    }
-                })
+                .repeat_until(
+                    "chapters",
+                    2,
+                    0,
+                    |n| *n >= 9,
+                    |ctx, n| {
+                        let log = log.clone();
+                        async move {
+                            log.step(&ctx, "write").await?;
+                            Ok(n + 1)
+                        }
+                    },
+                )
                 .await?;
             assert_eq!((end.iterations, end.by), (2, LoopEnded::Cap));
             ctx.parallel("formats", ["html", "md"], 2, |ctx, format| {
                 let log = log.clone();
                 async move {
-                    ctx.step("render", || async { log.happen(format); Ok::<_, Failure>(format.to_owned()) }).await
+                    ctx.step("render", || async {
+                        log.happen(format);
+                        Ok::<_, Failure>(format.to_owned())
+                    })
+                    .await
                 }
             })
             .await;

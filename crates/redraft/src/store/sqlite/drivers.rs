@@ -3,7 +3,7 @@
 //! The operating system releases a file lock when its process ends, however it ends. So a run that belonged to a
 //! killed process can be claimed at once, with no heartbeat to wait for and no clock to trust.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -63,11 +63,12 @@ impl Drivers {
     }
 }
 
-/// A shared lock is enough to ask, so that two who ask at once do not mistake each other for the driver.
+/// A shared lock is enough to ask, so that two who ask at once do not mistake each other for the driver. If we cannot
+/// find out, the driver counts as alive: a run that waits is better than a run that is driven twice.
 fn is_locked(file: &Path) -> bool {
     match File::open(file) {
-        Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
-        Err(_) => false,
+        Ok(file) => file.try_lock_shared().is_err(),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }
 

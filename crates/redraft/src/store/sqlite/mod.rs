@@ -21,7 +21,8 @@ use self::drivers::Drivers;
 use self::schema::{open_reader, open_writer, parsed, translate};
 use self::writer::{Write, Writer};
 use super::{
-    Append, Batch, Claim, Claimed, Created, Epoch, Error, Head, Lease, Message, NewRun, Query, Reply, Standing, Store,
+    Append, Batch, Claim, Claimed, Created, Epoch, Error, Head, Lease, Message, NewRun, Query, Reply,
+    Standing, Store,
 };
 use crate::id::{DriverId, RunId};
 use crate::outcome::Status;
@@ -149,7 +150,9 @@ impl Store for SqliteStore {
         Box::pin(async move {
             match attached {
                 Ok((driver, life)) => Ok(Lease::new(driver, life)),
-                Err(error) => Err(Error::ReadOnly { path: self.inner.path.clone(), reason: error.to_string() }),
+                Err(error) => {
+                    Err(Error::ReadOnly { path: self.inner.path.clone(), reason: error.to_string() })
+                }
             }
         })
     }
@@ -166,8 +169,8 @@ impl Store for SqliteStore {
         self.write(|waiter| Write::Claim(claim, waiter))
     }
 
-    fn release(&self, driver: DriverId, runs: Vec<RunId>) -> Reply<'_, ()> {
-        self.write(|waiter| Write::Release(driver, runs, waiter))
+    fn release(&self, claims: Vec<Claimed>) -> Reply<'_, ()> {
+        self.write(|waiter| Write::Release(claims, waiter))
     }
 
     fn read(&self, run: RunId, after: u64) -> Reply<'_, Vec<Batch>> {

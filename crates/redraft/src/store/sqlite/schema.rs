@@ -72,7 +72,8 @@ pub(super) fn open_writer(path: &Path, options: &SqliteOptions) -> Result<Connec
         db.busy_timeout(options.busy_timeout)?;
         Ok(db)
     };
-    let mut db = open().map_err(|error| Error::CannotOpen { path: path.to_owned(), reason: error.to_string() })?;
+    let mut db =
+        open().map_err(|error| Error::CannotOpen { path: path.to_owned(), reason: error.to_string() })?;
     if db.is_readonly("main").unwrap_or(false) {
         return Err(Error::ReadOnly { path: path.to_owned(), reason: "it may only be read".to_owned() });
     }
@@ -111,8 +112,14 @@ fn prepare(db: &mut Connection, path: &Path, options: &SqliteOptions) -> Result<
 /// Refuses a database that belongs to something else before anything in it is touched.
 fn check_owner(db: &Connection, path: &Path) -> Result<(), Error> {
     let fail = |error: rusqlite::Error| translate(path, &error);
-    let application: i64 = db.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(fail)?;
-    let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(fail)?;
+    // In one statement, so that another process that is making the tables is seen before or after, not in between.
+    let (application, tables): (i64, i64) = db
+        .query_row(
+            "SELECT (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .map_err(fail)?;
     if application == APPLICATION || (application == 0 && tables == 0) {
         return Ok(());
     }
@@ -137,9 +144,13 @@ pub(super) fn translate(path: &Path, error: &rusqlite::Error) -> Error {
     let reason = error.to_string();
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Error::Full,
-        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Error::ReadOnly { path: path.to_owned(), reason },
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+            Error::ReadOnly { path: path.to_owned(), reason }
+        }
         Some(ErrorCode::CannotOpen) => Error::CannotOpen { path: path.to_owned(), reason },
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Error::Corrupt { path: path.to_owned(), reason },
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            Error::Corrupt { path: path.to_owned(), reason }
+        }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy,
         _ => Error::Io { reason },
     }

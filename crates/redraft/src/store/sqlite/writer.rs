@@ -10,12 +10,10 @@ use std::sync::mpsc::Receiver;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use tokio::sync::oneshot;
 
-use super::super::{
-    Append, Claim, Claimed, Created, Epoch, Error, Message, NewRun, Standing, Which,
-};
+use super::super::{Append, Claim, Claimed, Created, Epoch, Error, Message, NewRun, Standing, Which};
 use super::drivers::Drivers;
 use super::schema::{parsed, translate};
-use crate::id::{DriverId, RunId};
+use crate::id::RunId;
 
 /// At most so many writes, and about so many bytes, share a commit: enough to make the flush cheap, little enough
 /// that nobody waits long for it.
@@ -27,15 +25,15 @@ pub(super) enum Write {
     Create(Box<NewRun>, oneshot::Sender<Result<Created, Error>>),
     Append(Append, oneshot::Sender<Result<(), Error>>),
     Claim(Claim, oneshot::Sender<Result<Vec<Claimed>, Error>>),
-    Release(DriverId, Vec<RunId>, oneshot::Sender<Result<(), Error>>),
+    Release(Vec<Claimed>, oneshot::Sender<Result<(), Error>>),
     Post(Message, oneshot::Sender<Result<(), Error>>),
 }
 
 /// What was done, to be told after the commit.
-enum Done {
-    Create(Result<Created, Error>, oneshot::Sender<Result<Created, Error>>),
-    Plain(Result<(), Error>, oneshot::Sender<Result<(), Error>>),
-    Claim(Result<Vec<Claimed>, Error>, oneshot::Sender<Result<Vec<Claimed>, Error>>),
+enum Told {
+    Created(Created),
+    Claimed(Vec<Claimed>),
+    Done,
 }
 
 /// Where a run stands in the file, for runs that are being written.
@@ -89,39 +87,50 @@ impl Writer {
         }
     }
 
+    /// Commits all writes together. If that fails, each on its own: what one of them cannot do must not harm the rest.
     fn commit(&mut self, batch: &mut Vec<Write>) {
-        let mut done = Vec::with_capacity(batch.len());
-        match self.try_commit(batch, &mut done) {
-            Ok(()) => {
-                for done in done {
-                    done.tell();
+        match self.try_commit(batch) {
+            Ok(told) => {
+                for (write, told) in batch.drain(..).zip(told) {
+                    write.tell(told);
                 }
             }
-            Err(error) => {
-                // What the slots say was rolled back with the transaction.
-                self.slots.clear();
-                let error = translate(&self.path, &error);
-                for done in done {
-                    done.fail(&error);
-                }
+            Err(error) if batch.len() == 1 => {
                 for write in batch.drain(..) {
-                    write.fail(&error);
+                    write.tell(Err(translate(&self.path, &error)));
+                }
+            }
+            Err(_) => {
+                for write in std::mem::take(batch) {
+                    self.commit(&mut vec![write]);
                 }
             }
         }
     }
 
-    fn try_commit(&mut self, batch: &mut Vec<Write>, done: &mut Vec<Done>) -> rusqlite::Result<()> {
-        let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut work = Work { tx: &tx, slots: &mut self.slots, drivers: &self.drivers, next_row: next_row(&tx)? };
-        for write in batch.drain(..) {
-            let (ended, fatal) = work.perform(write);
-            done.push(ended);
-            if let Some(error) = fatal {
-                return Err(error);
-            }
+    fn try_commit(&mut self, batch: &[Write]) -> rusqlite::Result<Vec<Result<Told, Error>>> {
+        let told = self.commit_once(batch);
+        if told.is_err() {
+            // What the slots say was rolled back with the transaction.
+            self.slots.clear();
         }
-        tx.commit()
+        told
+    }
+
+    fn commit_once(&mut self, batch: &[Write]) -> rusqlite::Result<Vec<Result<Told, Error>>> {
+        let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut work =
+            Work { tx: &tx, slots: &mut self.slots, drivers: &self.drivers, next_row: next_row(&tx)? };
+        let mut told = Vec::with_capacity(batch.len());
+        for write in batch {
+            told.push(match work.perform(write) {
+                Ok(done) => Ok(done),
+                Err(Trouble::Refused(error)) => Err(error),
+                Err(Trouble::Sql(error)) => return Err(error),
+            });
+        }
+        tx.commit()?;
+        Ok(told)
     }
 }
 
@@ -137,38 +146,14 @@ struct Work<'a> {
     next_row: i64,
 }
 
-/// Splits a result into what to tell and what ends the transaction.
-fn split<T>(result: Attempted<T>) -> (Result<T, Error>, Option<rusqlite::Error>) {
-    match result {
-        Ok(value) => (Ok(value), None),
-        Err(Trouble::Refused(error)) => (Err(error), None),
-        Err(Trouble::Sql(error)) => (Err(Error::Io { reason: error.to_string() }), Some(error)),
-    }
-}
-
 impl Work<'_> {
-    fn perform(&mut self, write: Write) -> (Done, Option<rusqlite::Error>) {
+    fn perform(&mut self, write: &Write) -> Attempted<Told> {
         match write {
-            Write::Create(new, waiter) => {
-                let (told, fatal) = split(self.create(&new));
-                (Done::Create(told, waiter), fatal)
-            }
-            Write::Append(append, waiter) => {
-                let (told, fatal) = split(self.append(&append));
-                (Done::Plain(told, waiter), fatal)
-            }
-            Write::Claim(claim, waiter) => {
-                let (told, fatal) = split(self.claim(&claim));
-                (Done::Claim(told, waiter), fatal)
-            }
-            Write::Release(driver, runs, waiter) => {
-                let (told, fatal) = split(self.release(driver, &runs));
-                (Done::Plain(told, waiter), fatal)
-            }
-            Write::Post(message, waiter) => {
-                let (told, fatal) = split(self.post(&message));
-                (Done::Plain(told, waiter), fatal)
-            }
+            Write::Create(new, _) => self.create(new).map(Told::Created),
+            Write::Append(append, _) => self.append(append).map(|()| Told::Done),
+            Write::Claim(claim, _) => self.claim(claim).map(Told::Claimed),
+            Write::Release(claims, _) => self.release(claims).map(|()| Told::Done),
+            Write::Post(message, _) => self.post(message).map(|()| Told::Done),
         }
     }
 
@@ -240,7 +225,9 @@ impl Work<'_> {
             self.set_standing(slot.no, standing)?;
         }
         for message in &append.consumes {
-            self.tx.prepare_cached("DELETE FROM message WHERE id = ?1")?.execute(params![message.to_string()])?;
+            self.tx
+                .prepare_cached("DELETE FROM message WHERE id = ?1")?
+                .execute(params![message.to_string()])?;
         }
         if append.standing.as_ref().is_some_and(|standing| standing.status.is_final()) {
             self.tx.prepare_cached("DELETE FROM message WHERE run = ?1")?.execute(params![slot.no])?;
@@ -287,7 +274,9 @@ impl Work<'_> {
                     return Err(Trouble::Refused(Error::Held { run: *run, holder }));
                 }
                 self.tx
-                    .prepare_cached("UPDATE run SET holder = ?1, epoch = epoch + 1 WHERE id = ?2 RETURNING id, epoch")?
+                    .prepare_cached(
+                        "UPDATE run SET holder = ?1, epoch = epoch + 1 WHERE id = ?2 RETURNING id, epoch",
+                    )?
                     .query_map(params![driver, run.to_string()], claimed_row)?
                     .collect::<rusqlite::Result<Vec<_>>>()?
             }
@@ -324,12 +313,12 @@ impl Work<'_> {
             .collect()
     }
 
-    fn release(&mut self, driver: DriverId, runs: &[RunId]) -> Attempted<()> {
+    fn release(&mut self, claims: &[Claimed]) -> Attempted<()> {
         let mut release =
-            self.tx.prepare_cached("UPDATE run SET holder = NULL WHERE id = ?1 AND holder = ?2")?;
-        for run in runs {
-            release.execute(params![run.to_string(), driver.to_string()])?;
-            self.slots.remove(run);
+            self.tx.prepare_cached("UPDATE run SET holder = NULL WHERE id = ?1 AND epoch = ?2")?;
+        for claim in claims {
+            release.execute(params![claim.run.to_string(), claim.epoch.0 as i64])?;
+            self.slots.remove(&claim.run);
         }
         Ok(())
     }
@@ -423,35 +412,22 @@ impl Write {
         }
     }
 
-    /// Tells the waiter, if it still waits, that nothing was written.
-    fn fail(self, error: &Error) {
-        let error = error.clone();
+    /// Tells the waiter, if it still waits, what became of its write.
+    fn tell(self, told: Result<Told, Error>) {
+        // The kind of answer follows from the kind of write; the error stands for a mismatch that cannot be.
+        let odd = || Error::Io { reason: "the writer mixed up its answers".to_owned() };
         match self {
-            Self::Create(_, waiter) => drop(waiter.send(Err(error))),
-            Self::Claim(_, waiter) => drop(waiter.send(Err(error))),
-            Self::Append(_, waiter) | Self::Release(_, _, waiter) | Self::Post(_, waiter) => {
-                drop(waiter.send(Err(error)));
+            Self::Create(_, waiter) => drop(waiter.send(told.and_then(|told| match told {
+                Told::Created(created) => Ok(created),
+                _ => Err(odd()),
+            }))),
+            Self::Claim(_, waiter) => drop(waiter.send(told.and_then(|told| match told {
+                Told::Claimed(claimed) => Ok(claimed),
+                _ => Err(odd()),
+            }))),
+            Self::Append(_, waiter) | Self::Release(_, waiter) | Self::Post(_, waiter) => {
+                drop(waiter.send(told.map(drop)));
             }
-        }
-    }
-}
-
-impl Done {
-    fn tell(self) {
-        match self {
-            Self::Create(result, waiter) => drop(waiter.send(result)),
-            Self::Plain(result, waiter) => drop(waiter.send(result)),
-            Self::Claim(result, waiter) => drop(waiter.send(result)),
-        }
-    }
-
-    /// Tells the waiter that what seemed done was rolled back.
-    fn fail(self, error: &Error) {
-        let error = error.clone();
-        match self {
-            Self::Create(_, waiter) => drop(waiter.send(Err(error))),
-            Self::Plain(_, waiter) => drop(waiter.send(Err(error))),
-            Self::Claim(_, waiter) => drop(waiter.send(Err(error))),
         }
     }
 }
