@@ -76,7 +76,10 @@ impl SqliteStore {
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &SqliteOptions) -> Result<Self, Error> {
         let path = path.as_ref().to_owned();
-        let db = open_writer(&path, options)?;
+        Self::writing_with(open_writer(&path, options)?, path)
+    }
+
+    fn writing_with(db: Connection, path: PathBuf) -> Result<Self, Error> {
         let drivers = Drivers::beside(&path);
         let (sender, receiver) = channel();
         let writer = Writer::new(db, path.clone(), drivers.clone());
@@ -275,4 +278,34 @@ fn list(db: &Connection, query: &Query) -> rusqlite::Result<Vec<Head>> {
         head_row,
     )?
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Standing;
+
+    /// Rights do not stop an administrator, so the file is made unwritable from within.
+    #[tokio::test]
+    async fn a_file_that_may_only_be_read_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("read-only.db");
+        let db = open_writer(&path, &SqliteOptions::default()).unwrap();
+        db.pragma_update(None, "query_only", true).unwrap();
+        let store = SqliteStore::writing_with(db, path).unwrap();
+        let lease = store.attach().await.unwrap();
+        let new = NewRun {
+            run: RunId::new(),
+            workflow: "essay".to_owned(),
+            version: 1,
+            key: None,
+            created_at: crate::clock::Timestamp::EPOCH,
+            standing: Standing::unfinished(Status::Queued),
+            driver: lease.driver,
+            batch: Batch { first: 1, count: 1, text: "[{}]".to_owned() },
+        };
+        let error = store.create(new).await.unwrap_err();
+        assert_eq!(error.code(), "store-read-only", "{error}");
+        assert_eq!(store.list(Query::default()).await.unwrap(), []);
+    }
 }
