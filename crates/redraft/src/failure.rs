@@ -85,7 +85,7 @@ pub struct Failure {
     pub at: Vec<Path>,
     /// Anything a program may want to know about the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub detail: Option<Value>,
+    pub detail: Option<Box<Value>>,
     /// Whether the same call may be tried again. Spent once the engine has decided, so it is not kept.
     #[serde(skip)]
     pub retry: Retry,
@@ -124,7 +124,7 @@ impl Failure {
     /// Adds what a program may want to know.
     #[must_use]
     pub fn with_detail(mut self, detail: Value) -> Self {
-        self.detail = Some(detail);
+        self.detail = Some(Box::new(detail));
         self
     }
 

@@ -34,6 +34,7 @@ mod clock;
 mod explain;
 mod failure;
 mod fingerprint;
+mod gate;
 mod id;
 mod journal;
 mod outcome;
@@ -45,13 +46,14 @@ pub use self::clock::{BadTimestamp, Clock, ManualClock, Pause, SystemClock, Time
 pub use self::explain::{codes, explain};
 pub use self::failure::{Failure, Fault, Retry};
 pub use self::fingerprint::Fingerprint;
+pub use self::gate::{Answer, Question};
 pub use self::id::{BadId, DriverId, MessageId, RunId};
 pub use self::journal::Error as JournalError;
 pub use self::outcome::{Conclusion, Ending, Outcome, Status, Stop};
 pub use self::path::{BadName, MAX_NAME, Path, check_name};
 pub use self::run::{
-    Answer, Backoff, Call, Ctx, Definition, Delivered, Engine, EngineBuilder, Error, Events, Faults, Flow,
-    ForkAt, ForkPlan, LoopEnd, LoopEnded, Policy, Question, RunHandle, Start, Step, When, flow,
+    Backoff, Call, Ctx, Definition, Delivered, Engine, EngineBuilder, Error, Events, Faults, Flow, ForkAt,
+    ForkPlan, LoopEnd, LoopEnded, Policy, RunHandle, Start, Step, When, flow,
 };
 pub use self::workflow::State;
 

@@ -16,10 +16,10 @@ use super::{Error, Event, GroupKind, Header, Record, RunEnding};
 use crate::clock::Timestamp;
 use crate::failure::Failure;
 use crate::fingerprint::Fingerprint;
+use crate::gate::{Answer, Question};
 use crate::id::DriverId;
 use crate::outcome::{Status, Stop};
 use crate::path::Path;
-use crate::run::{Answer, Question};
 
 /// The version that this build writes, and the newest it reads.
 pub(crate) const VERSION: u32 = 1;

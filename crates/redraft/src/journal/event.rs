@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 use crate::clock::Timestamp;
 use crate::failure::Failure;
 use crate::fingerprint::Fingerprint;
+use crate::gate::{Answer, Question};
 use crate::id::{DriverId, RunId};
 use crate::outcome::{Status, Stop};
 use crate::path::Path;
-use crate::run::{Answer, Question};
 
 /// An event with its place and time.
 #[derive(Clone, Debug)]

@@ -11,9 +11,9 @@ use super::{Error, Event, GateClosed, GroupKind, Header, Record, RunEnding};
 use crate::clock::Timestamp;
 use crate::failure::Failure;
 use crate::fingerprint::Fingerprint;
+use crate::gate::{Answer, Question};
 use crate::outcome::Status;
 use crate::path::Path;
-use crate::run::{Answer, Question};
 
 /// A run, as far as its journal tells.
 #[derive(Clone, Debug, Default)]

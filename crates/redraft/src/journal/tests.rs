@@ -8,10 +8,10 @@ use super::{Event, GateClosed, GroupKind, Header, Record, RunEnding, codec};
 use crate::clock::Timestamp;
 use crate::failure::Failure;
 use crate::fingerprint::Fingerprint;
+use crate::gate::{Answer, Question};
 use crate::id::DriverId;
 use crate::outcome::{Status, Stop};
 use crate::path::Path;
-use crate::run::{Answer, Question};
 
 fn header() -> Event {
     Event::RunStarted(Box::new(Header {

@@ -12,12 +12,12 @@ use serde::de::DeserializeOwned;
 
 use super::Faults;
 use super::error::Error;
-use super::gate::{Answer, Question};
 use super::live::{Live, lock};
 use super::replay::{Found, Recorded};
 use super::step::{Policy, describe};
 use crate::clock::{Clock, Timestamp};
 use crate::failure::Failure;
+use crate::gate::{Answer, Question};
 use crate::id::RunId;
 use crate::journal::state::{Body, GateState};
 use crate::journal::{Event, GateClosed, GroupKind};

@@ -36,13 +36,13 @@ const MAX_OUTPUT: usize = 16 << 20;
 /// Drives runs. Cheap to clone; when the last clone is dropped, driving stops and nothing is lost.
 #[derive(Clone)]
 pub struct Engine {
-    pub(crate) core: Arc<Core>,
+    pub(super) core: Arc<Core>,
     _alive: Arc<Alive>,
 }
 
 /// What the engine's parts share.
 pub(crate) struct Core {
-    pub(crate) store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn Store>,
     pub(super) driver: DriverId,
     lease: Mutex<Option<Lease>>,
     definitions: HashMap<String, BTreeMap<u32, Arc<dyn Erased>>>,

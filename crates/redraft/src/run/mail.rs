@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::engine::{Core, Engine};
 use super::error::Error;
-use super::gate::{Answer, Question};
 use super::live::Live;
 use crate::clock::nap;
+use crate::gate::{Answer, Question};
 use crate::id::{MessageId, RunId};
 use crate::journal::state::{Body, GateState, Run};
 use crate::path::Path;

@@ -50,7 +50,7 @@ impl Engine {
 
 impl Core {
     /// Reads and folds a journal.
-    pub(crate) async fn load(&self, run: RunId) -> Result<Run, Error> {
+    pub(super) async fn load(&self, run: RunId) -> Result<Run, Error> {
         let records = self.records(run, 0).await?;
         Run::fold(&records).map_err(|source| Error::Journal { run, source })
     }

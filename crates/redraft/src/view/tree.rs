@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use crate::clock::Timestamp;
 use crate::failure::Failure;
+use crate::gate::Answer;
 use crate::id::RunId;
 use crate::journal::state::{Body, Entry, GateState, Run, StepResult};
 use crate::journal::{GateClosed, GroupKind};
 use crate::outcome::Status;
 use crate::path::Path;
-use crate::run::Answer;
 
 /// A run with everything in it.
 ///
@@ -23,8 +23,8 @@ use crate::run::Answer;
 /// essay  run_01JB…  ✓ completed
 /// ├─ ✓ draft  4100 ms
 /// └─ ✓ refinement
-///    ├─ ✓ 1
-///    │  └─ ↺ critique  0 ms
+///    └─ ✓ iteration 1
+///       └─ ↺ critique  3 ms
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tree {
@@ -344,7 +344,11 @@ fn draw(f: &mut fmt::Formatter<'_>, nodes: &[Node], indent: &str) -> fmt::Result
     for (at, node) in nodes.iter().enumerate() {
         let (turn, deeper) = if at + 1 == nodes.len() { ("└─", "   ") } else { ("├─", "│  ") };
         let glyph = if node.replayed { '↺' } else { node.status.glyph() };
-        write!(f, "\n{indent}{turn} {glyph} {}", node.name)?;
+        write!(f, "\n{indent}{turn} {glyph} ")?;
+        match node.kind {
+            NodeKind::Iteration { n } => write!(f, "iteration {n}")?,
+            _ => f.write_str(&node.name)?,
+        }
         if let Some(millis) = node.duration_ms.filter(|_| node.children.is_empty()) {
             write!(f, "  {millis} ms")?;
         }

@@ -10,7 +10,8 @@ use super::{State, diagram, execute, validate};
 use crate::Ctx;
 use crate::failure::Failure;
 use crate::fingerprint::Fingerprint;
-use crate::run::{Answer, Boxed, Definition, Policy, Question, Step};
+use crate::gate::{Answer, Question};
+use crate::run::{Boxed, Definition, Policy, Step};
 
 /// A checked workflow, ready to be registered with an engine. Cheap to clone.
 pub struct Workflow<S: State> {
@@ -64,7 +65,7 @@ macro_rules! nodes {
             let step = step.into();
             match self.nodes_mut().last_mut() {
                 Some(Node::Step { undo: undo @ None, .. }) => {
-                    *undo = Some(Undo { step, action: erase(action) });
+                    *undo = Some(Box::new(Undo { step, action: erase(action) }));
                     self
                 }
                 _ => self.push(Node::StrayUndo { name: step.name().to_owned() }),

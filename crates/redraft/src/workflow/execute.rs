@@ -93,7 +93,7 @@ impl<'c, S: State> Walk<'c, S> {
                 let state = &self.state;
                 let settled =
                     ctx.settle(step, self.failure.as_ref(), |call| action(Arc::clone(state), call)).await?;
-                self.undo.extend(undo.as_ref().map(|undo| (settled.seq, undo)));
+                self.undo.extend(undo.as_deref().map(|undo| (settled.seq, undo)));
                 self.apply(settled.value);
             }
             Node::Flow { name, body } => {

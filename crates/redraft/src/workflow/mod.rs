@@ -48,7 +48,7 @@
 //! iteration as in its first. Nothing here knows of stores; a workflow runs through the same
 //! [`Ctx`](crate::Ctx) as an imperative one.
 //!
-//! Reading order: [`node`] says what a chart is made of, [`builder`] how it is written, `validate` what is refused,
+//! Reading order: `node` says what a chart is made of, `builder` how it is written, `validate` what is refused,
 //! `execute` how it runs, `diagram` how it is drawn.
 
 mod builder;

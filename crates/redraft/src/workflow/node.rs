@@ -8,7 +8,8 @@ use std::sync::Arc;
 use super::State;
 use crate::Ctx;
 use crate::failure::Failure;
-use crate::run::{Answer, Boxed, Call, LoopEnd, Question, Step};
+use crate::gate::{Answer, Question};
+use crate::run::{Boxed, Call, LoopEnd, Step};
 
 /// The work of a step: from a state to an update of it.
 ///
@@ -98,7 +99,7 @@ pub(super) enum Node<S: State> {
     Step {
         step: Step,
         action: AnyAction<S>,
-        undo: Option<Undo<S>>,
+        undo: Option<Box<Undo<S>>>,
         starts: bool,
     },
     Flow {

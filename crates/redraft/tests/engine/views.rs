@@ -60,9 +60,9 @@ async fn the_tree_shows_everything_in_its_place() {
 ├─ ✓ outline
 ├─ ✓ note  “*two* chapters”
 ├─ ✓ chapters
-│  ├─ ✓ 1
+│  ├─ ✓ iteration 1
 │  │  └─ ✓ write
-│  └─ ✓ 2
+│  └─ ✓ iteration 2
 │     └─ ✓ write
 ├─ ✓ formats
 │  ├─ ✓ 1

@@ -196,14 +196,19 @@ async fn whoever_opens_the_file_can_read_it() {
     let run = driving.start(&writer(), 2).await.unwrap();
     run.outcome().await.unwrap();
     let db = rusqlite::Connection::open(&path).unwrap();
-    let mut query = db.prepare("SELECT type, path, cast(event ->> 'output' AS TEXT) FROM event WHERE run = ?1 ORDER BY seq").unwrap();
+    let mut query = db
+        .prepare("SELECT type, path, cast(event ->> 'output' AS TEXT) FROM event WHERE run = ?1 ORDER BY seq")
+        .unwrap();
     let rows: Vec<(String, Option<String>, Option<String>)> = query
         .query_map([run.run().to_string()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .unwrap()
         .map(Result::unwrap)
         .collect();
     let kinds: Vec<&str> = rows.iter().map(|row| row.0.as_str()).collect();
-    assert_eq!(kinds, ["run_started", "step_started", "step_succeeded", "step_started", "step_succeeded", "run_finished"]);
+    assert_eq!(
+        kinds,
+        ["run_started", "step_started", "step_succeeded", "step_started", "step_succeeded", "run_finished"]
+    );
     assert_eq!(rows[4].1.as_deref(), Some("write#2"));
     assert_eq!(rows[4].2.as_ref().map(String::len), Some(1024));
 }

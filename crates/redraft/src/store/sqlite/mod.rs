@@ -1,6 +1,6 @@
 //! The embedded default: one SQLite file, flushed to the disk at every commit.
 //!
-//! [`schema`] has the tables and says why they are laid out as they are, [`writer`] the group commit, [`drivers`] how
+//! `schema` has the tables and says why they are laid out as they are, `writer` the group commit, `drivers` how
 //! we know who is alive. Several engines and several processes may share a file: each run is held by one driver, and
 //! a write from any other is refused.
 
