@@ -135,6 +135,13 @@ impl Failure {
         self
     }
 
+    /// Says which failure is behind this one, so that its steps are tried again when the run is resumed.
+    #[must_use]
+    pub fn because(mut self, cause: &Self) -> Self {
+        self.at.extend(cause.at.iter().cloned());
+        self
+    }
+
     /// Says whether the work stopped because someone asked for it.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
@@ -163,12 +170,37 @@ impl Failure {
         Self::terminal(Self::CANCELLED, format!("the run was cancelled: {reason}"))
     }
 
+    /// Returns the failure as every replay will give it: nothing is left to decide, and the detail can be read back.
+    pub(crate) fn settled(mut self) -> Self {
+        self.retry = Retry::Never;
+        self.detail = self
+            .detail
+            .map(|detail| if is_deep(&detail) { Box::new(Value::from(detail.to_string())) } else { detail });
+        self
+    }
+
     pub(crate) fn at(mut self, path: &Path) -> Self {
         if self.at.is_empty() {
             self.at.push(path.clone());
         }
         self
     }
+}
+
+/// JSON that is nested deeper than this is not kept as such: it could not be read back from inside an event.
+const DEEPEST: usize = 64;
+
+/// Says whether a value is nested too deeply to be kept inside an event.
+pub(crate) fn is_deep(value: &Value) -> bool {
+    fn deeper_than(value: &Value, levels: usize) -> bool {
+        match value {
+            Value::Array(_) | Value::Object(_) if levels == 0 => true,
+            Value::Array(items) => items.iter().any(|item| deeper_than(item, levels - 1)),
+            Value::Object(entries) => entries.values().any(|item| deeper_than(item, levels - 1)),
+            _ => false,
+        }
+    }
+    deeper_than(value, DEEPEST)
 }
 
 impl fmt::Display for Failure {

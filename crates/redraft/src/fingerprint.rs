@@ -6,6 +6,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 use xxhash_rust::xxh3::Xxh3;
 
 /// A 64-bit hash, printed as 16 hexadecimal digits.
@@ -23,6 +24,39 @@ impl Fingerprint {
         }
         Self(hasher.digest())
     }
+}
+
+/// Writes a value so that equal values give equal bytes: the entries of objects are sorted, whatever order a map kept
+/// them in.
+pub(crate) fn canonical(value: &Value) -> Vec<u8> {
+    fn write(value: &Value, out: &mut Vec<u8>) {
+        match value {
+            Value::Array(items) => {
+                out.push(b'[');
+                for item in items {
+                    write(item, out);
+                    out.push(b',');
+                }
+                out.push(b']');
+            }
+            Value::Object(entries) => {
+                let mut entries: Vec<_> = entries.iter().collect();
+                entries.sort_by_key(|(key, _)| key.as_str());
+                out.push(b'{');
+                for (key, value) in entries {
+                    write(&Value::from(key.as_str()), out);
+                    out.push(b':');
+                    write(value, out);
+                    out.push(b',');
+                }
+                out.push(b'}');
+            }
+            plain => out.extend_from_slice(plain.to_string().as_bytes()),
+        }
+    }
+    let mut out = Vec::new();
+    write(value, &mut out);
+    out
 }
 
 impl fmt::Display for Fingerprint {
@@ -58,6 +92,14 @@ mod tests {
     fn the_hash_of_today_is_the_hash_of_tomorrow() {
         // Pinned: a change here breaks every journal in the world.
         assert_eq!(Fingerprint::of([b"draft".as_slice(), b"{}"]).to_string(), "a6be662947e0d9e8");
+    }
+
+    #[test]
+    fn the_order_of_a_map_does_not_matter_and_that_of_a_list_does() {
+        let bytes = |text: &str| canonical(&serde_json::from_str(text).unwrap());
+        assert_eq!(bytes(r#"{"a":1,"b":{"d":2,"c":[1,"x"]}}"#), bytes(r#"{"b":{"c":[1,"x"],"d":2},"a":1}"#));
+        assert_eq!(bytes(r#"{"a":[1,2]}"#), b"{\"a\":[1,2,],}");
+        assert_ne!(bytes("[1,2]"), bytes("[2,1]"));
     }
 
     #[test]

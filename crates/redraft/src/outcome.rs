@@ -179,6 +179,7 @@ pub enum Ending<T> {
 
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Outcome<T> {
     /// The run.
     pub run: RunId,

@@ -60,6 +60,8 @@ pub(super) enum Entered {
     /// The run was asked to stop, and the journal does not hold this.
     Cancelled(Path, Arc<str>),
     Diverged(Divergence),
+    /// The run was broken off already; nothing more may be done for it.
+    Over,
 }
 
 /// Where and how a workflow is not the one that wrote the journal.
@@ -87,6 +89,7 @@ pub struct LoopEnd {
 
 /// Why a loop ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LoopEnded {
     /// Its condition held after a body.
     Condition,
@@ -179,6 +182,7 @@ impl Ctx {
             },
             Entered::Cancelled(path, reason) => return Err(Failure::cancelled(&reason).at(&path)),
             Entered::Diverged(divergence) => return self.diverge(divergence).await,
+            Entered::Over => return std::future::pending().await,
         };
         self.unless_cancelled(&path, self.clock().sleep_until(until)).await?;
         self.live.commit(Event::SleepFinished { path }).await;
@@ -192,11 +196,12 @@ impl Ctx {
     /// answered, or the run is cancelled.
     pub async fn gate(&self, name: &str, question: Question) -> Result<Answer, Failure> {
         question.check()?;
-        let (path, deadline, mut answer) = match self.enter(name)? {
+        let (path, deadline, mut answer, asking) = match self.enter(name)? {
             Entered::New(path) => {
                 let deadline = question.deadline().map(|within| self.clock().now().after(within));
+                let asking = Asking { live: Arc::clone(&self.live), path: path.clone() };
                 let answer = self.live.open_gate(&path, &question, deadline).await;
-                (path, deadline, answer)
+                (path, deadline, answer, asking)
             }
             Entered::Known(path, recorded) => match recorded.body {
                 Body::Gate { question: asked, .. } if asked != question => {
@@ -211,15 +216,16 @@ impl Ctx {
                         self.live.close_gate_later(&path, GateClosed::Cancelled);
                         return Err(failure);
                     }
+                    let asking = Asking { live: Arc::clone(&self.live), path: path.clone() };
                     let answer = self.live.await_answer(&path, &question);
-                    (path, deadline, answer)
+                    (path, deadline, answer, asking)
                 }
                 other => return self.expected("a gate", path, &other).await,
             },
             Entered::Cancelled(path, reason) => return Err(Failure::cancelled(&reason).at(&path)),
             Entered::Diverged(divergence) => return self.diverge(divergence).await,
+            Entered::Over => return std::future::pending().await,
         };
-        let asking = Asking { live: &self.live, path: &path };
         let over = async {
             match deadline {
                 Some(deadline) => self.clock().sleep_until(deadline).await,
@@ -258,6 +264,7 @@ impl Ctx {
                 Body::Note(_) => {}
                 other => self.expected("a note", path, &other).await,
             },
+            Ok(Entered::Over) => std::future::pending().await,
             Ok(Entered::Cancelled(..)) | Err(_) => {}
         }
     }
@@ -312,6 +319,7 @@ impl Ctx {
                 (path, None)
             }
             Ok(Entered::Cancelled(path, _)) => (path, None),
+            Ok(Entered::Over) => (self.scope.path.clone(), None),
             // A scope of its own, so that what is recorded in it does not get mixed up with the one around it.
             Err(flaw) => (self.scope.path.child(FLAWED, self.scope.count(FLAWED)), Some(flaw)),
         };
@@ -346,6 +354,7 @@ impl Ctx {
                 other => self.expected("a recorded value", path, &other).await,
             },
             Entered::Diverged(divergence) => self.diverge(divergence).await,
+            Entered::Over => std::future::pending().await,
             Entered::New(path) | Entered::Cancelled(path, _) => {
                 let value = make();
                 match serde_json::value::to_raw_value(&value) {
@@ -367,8 +376,10 @@ impl Ctx {
     }
 
     pub(super) fn abandon(&self, group: &Path, kept: &[Path]) {
-        if self.live.replaying.load(Ordering::Relaxed) {
-            lock(&self.live.replay).abandon(group, kept);
+        if self.live.is_replaying() {
+            let mut replay = lock(&self.live.replay);
+            replay.abandon(group, kept);
+            self.live.replaying.store(!replay.is_over(), Ordering::Relaxed);
         }
     }
 
@@ -396,6 +407,9 @@ impl Ctx {
     }
 
     fn enter_named(&self, name: &str, cancelled: Option<&Arc<str>>) -> Entered {
+        if !self.live.is_driven() {
+            return Entered::Over;
+        }
         let path = self.scope.path.child(name, self.scope.count(name));
         let mut seen = lock(&self.scope.seen);
         if self.live.replaying.load(Ordering::Relaxed) {
@@ -458,12 +472,9 @@ impl Ctx {
         reason
     }
 
-    async fn answered<E>(&self, answer: Result<Answer, E>) -> Result<Answer, Failure> {
+    async fn answered<B, E>(&self, answer: Result<(Answer, B), E>) -> Result<Answer, Failure> {
         match answer {
-            Ok(answer) => {
-                self.live.answer_arrived();
-                Ok(answer)
-            }
+            Ok((answer, _)) => Ok(answer),
             // Whoever was answering broke the run off.
             Err(_) => std::future::pending().await,
         }
@@ -485,7 +496,7 @@ impl Ctx {
                 Err(Failure::cancelled(self.live.cancel_reason().map_or("", |reason| reason)).at(path))
             }
             // Whoever asked lost interest in the answer before, and will again.
-            GateClosed::Abandoned => std::future::pending().await,
+            GateClosed::Abandoned => Err(Failure::cancelled(self.cancellation().await).at(path)),
         }
     }
 
@@ -546,15 +557,15 @@ impl Scope {
 }
 
 /// A gate that somebody waits at. If that somebody is dropped, the gate is not left open behind it.
-struct Asking<'a> {
-    live: &'a Arc<Live>,
-    path: &'a Path,
+struct Asking {
+    live: Arc<Live>,
+    path: Path,
 }
 
-impl Drop for Asking<'_> {
+impl Drop for Asking {
     fn drop(&mut self) {
-        if self.live.is_driven() && self.live.shut_gate(self.path) {
-            self.live.close_gate_later(self.path, GateClosed::Abandoned);
+        if self.live.is_driven() && self.live.shut_gate(&self.path) {
+            self.live.close_gate_later(&self.path, GateClosed::Abandoned);
         }
     }
 }

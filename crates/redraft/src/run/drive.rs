@@ -87,6 +87,6 @@ fn ending_of(live: &Live, result: Result<Box<RawValue>, Failure>) -> RunEnding {
             ..end(Status::Cancelled, Some(Stop::Cancelled), result.ok(), None)
         },
         (None, Ok(output)) => end(conclusion.status(), conclusion.stop(), Some(output), None),
-        (None, Err(failure)) => end(Status::Failed, Some(Stop::Failed), None, Some(failure)),
+        (None, Err(failure)) => end(Status::Failed, Some(Stop::Failed), None, Some(failure.settled())),
     }
 }

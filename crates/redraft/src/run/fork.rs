@@ -25,6 +25,7 @@ pub enum ForkAt {
 
 /// What a fork would keep and what it would do again, to be looked at before it is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ForkPlan {
     /// The steps whose results are kept; they cost nothing.
     pub keeps: Vec<Path>,

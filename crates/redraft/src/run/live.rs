@@ -1,6 +1,6 @@
 //! A run while it is being driven: the end of its journal, what it is told from outside, and what it tells.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -39,7 +39,6 @@ pub(crate) struct Live {
     pub(super) cancel_seen: AtomicBool,
     interrupt: OnceLock<Error>,
     bell: Notify,
-    gates: Mutex<HashMap<Path, OpenGate>>,
     /// Things under way that will end by themselves: attempts, timers, commits.
     busy: AtomicUsize,
     /// How far the run has come, for those who wait for its end.
@@ -58,6 +57,13 @@ struct Log {
     open_gates: u32,
     told: Status,
     summary: Option<String>,
+    /// The end has been written, or is on its way: nothing may follow it.
+    ended: Option<Status>,
+    cancel_asked: bool,
+    /// Gates that take answers.
+    gates: HashMap<Path, OpenGate>,
+    /// Gates whose answer is on its way to the disk.
+    answering: HashSet<Path>,
     /// The flusher knows that something is pending.
     listed: bool,
     /// Everything we write is folded here too, so that a test run cannot write an illegal journal unnoticed.
@@ -65,7 +71,16 @@ struct Log {
     shadow: crate::journal::state::Run,
 }
 
+/// Where an answer to a gate will arrive.
+pub(super) type Answering = oneshot::Receiver<(Answer, Underway)>;
+
 impl Log {
+    fn await_answer(&mut self, path: &Path, question: &Question) -> Answering {
+        let (answered, answer) = oneshot::channel();
+        self.gates.insert(path.clone(), OpenGate { question: question.clone(), answered });
+        answer
+    }
+
     /// A letter may be looked at several times before the commit that consumes it.
     fn consume(&mut self, message: Option<MessageId>) {
         self.consumes.extend(message.filter(|message| !self.consumes.contains(message)));
@@ -80,7 +95,13 @@ pub(super) struct Closing {
 
 struct OpenGate {
     question: Question,
-    answered: oneshot::Sender<Answer>,
+    answered: oneshot::Sender<(Answer, Underway)>,
+}
+
+impl std::fmt::Debug for Live {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Live").field("run", &self.run).field("epoch", &self.epoch).finish_non_exhaustive()
+    }
 }
 
 /// How far a run has come.
@@ -131,6 +152,10 @@ impl Live {
                 open_gates,
                 told: at.told,
                 summary: None,
+                ended: None,
+                cancel_asked: cancel.get().is_some(),
+                gates: HashMap::new(),
+                answering: HashSet::new(),
                 listed: false,
                 #[cfg(debug_assertions)]
                 shadow,
@@ -141,7 +166,6 @@ impl Live {
             cancel_seen: AtomicBool::new(false),
             interrupt: OnceLock::new(),
             bell: Notify::new(),
-            gates: Mutex::default(),
             busy: AtomicUsize::new(0),
             phase: watch::Sender::new(Phase::Running),
             written: watch::Sender::new(seq),
@@ -152,10 +176,15 @@ impl Live {
     /// Writes an event down to ride along with the next commit. For what need not be on disk before work goes on.
     pub(super) fn ride(self: &Arc<Self>, event: &Event) {
         let mut log = lock(&self.log);
-        if let Err(error) = self.push(&mut log, event) {
-            drop(log);
-            self.break_off(error);
-            return;
+        match self.push(&mut log, event) {
+            Ok(()) => {}
+            // Somebody kept a `Ctx` beyond the end of its run; there is no place left for what it says.
+            Err(Error::Ended { .. }) => return,
+            Err(error) => {
+                drop(log);
+                self.break_off(error);
+                return;
+            }
         }
         let unlisted = !std::mem::replace(&mut log.listed, true);
         drop(log);
@@ -195,7 +224,7 @@ impl Live {
         path: &Path,
         question: &Question,
         deadline: Option<Timestamp>,
-    ) -> oneshot::Receiver<Answer> {
+    ) -> Answering {
         let event = Event::GateOpened { path: path.clone(), question: question.clone(), deadline };
         let _busy = self.busy();
         let (sent, answer) = {
@@ -203,7 +232,7 @@ impl Live {
             log.open_gates += 1;
             let sent = self.send(&mut log, &event, None);
             // In the same critical section, so that no answer can be written down before its question.
-            (sent, self.await_answer(path, question))
+            (sent, log.await_answer(path, question))
         };
         match self.written(sent).await {
             Ok(_) => answer,
@@ -215,15 +244,13 @@ impl Live {
     }
 
     /// From now on takes answers to a gate that is in the journal.
-    pub(super) fn await_answer(&self, path: &Path, question: &Question) -> oneshot::Receiver<Answer> {
-        let (answered, answer) = oneshot::channel();
-        lock(&self.gates).insert(path.clone(), OpenGate { question: question.clone(), answered });
-        answer
+    pub(super) fn await_answer(&self, path: &Path, question: &Question) -> Answering {
+        lock(&self.log).await_answer(path, question)
     }
 
     /// Stops taking answers; says whether it did so in time.
     pub(super) fn shut_gate(&self, path: &Path) -> bool {
-        lock(&self.gates).remove(path).is_some()
+        lock(&self.log).gates.remove(path).is_some()
     }
 
     /// Commits the end of a gate that takes no more answers.
@@ -236,11 +263,6 @@ impl Live {
     pub(super) fn close_gate_later(self: &Arc<Self>, path: &Path, why: GateClosed) {
         lock(&self.log).open_gates -= 1;
         self.ride(&Event::GateClosed { path: path.clone(), why });
-    }
-
-    /// The workflow has taken an answer that was on its way to it.
-    pub(super) fn answer_arrived(&self) {
-        self.busy.fetch_sub(1, Ordering::Relaxed);
     }
 
     pub(super) fn is_driven(&self) -> bool {
@@ -257,42 +279,43 @@ impl Live {
 
     /// Answers a gate. The answer is checked, written down, and then handed to the workflow.
     pub(super) async fn answer(
-        &self,
+        self: &Arc<Self>,
         gate: &str,
         answer: Answer,
         consumes: Option<MessageId>,
     ) -> Result<(), Error> {
-        let open = {
-            let mut gates = lock(&self.gates);
-            let Some((path, open)) = gates.get_key_value(gate) else {
-                let known = gates.keys().map(Path::as_str);
-                return Err(Error::NoSuchGate {
-                    run: self.run,
-                    gate: gate.to_owned(),
-                    did_you_mean: crate::suggest::nearest(gate, known),
-                });
-            };
-            super::mail::check_choice(path, &open.question, &answer)?;
-            // From here until the workflow has the answer, the run does not wait for people.
-            self.busy.fetch_add(1, Ordering::Relaxed);
-            gates.remove_entry(gate)
-        };
-        let Some((path, open)) = open else { return Ok(()) };
-        self.publish_waiting();
-        {
+        let (path, open) = {
             let mut log = lock(&self.log);
+            let path = Path::new(gate);
+            if log.answering.contains(&path) {
+                return Err(Error::GateClosed { run: self.run, gate: path });
+            }
+            match log.gates.get(&path) {
+                Some(open) => super::mail::check_choice(&path, &open.question, &answer)?,
+                None => {
+                    let did_you_mean = crate::suggest::nearest(gate, log.gates.keys().map(Path::as_str));
+                    return Err(Error::NoSuchGate { run: self.run, gate: gate.to_owned(), did_you_mean });
+                }
+            }
+            let open = log.gates.remove(&path);
+            log.answering.insert(path.clone());
             log.open_gates -= 1;
             log.consume(consumes);
-        }
-        let event = Event::GateAnswered { path, answer: answer.clone() };
-        match self.try_commit(&event, None).await {
+            (path, open)
+        };
+        // From here until the workflow has the answer, the run does not wait for people.
+        let underway = Underway::on(self);
+        self.publish_waiting();
+        let event = Event::GateAnswered { path: path.clone(), answer: answer.clone() };
+        let written = self.try_commit(&event, None).await;
+        lock(&self.log).answering.remove(&path);
+        match written {
             Ok(_) => {
-                if open.answered.send(answer).is_err() {
-                    // Nobody waits for it any more; it is in the journal all the same.
-                    self.answer_arrived();
-                }
+                // Nobody may be waiting for it any more; it is in the journal all the same.
+                let _ = open.map(|open| open.answered.send((answer, underway)));
                 Ok(())
             }
+            Err(error @ Error::Ended { .. }) => Err(error),
             Err(error) => {
                 self.break_off(error.clone());
                 Err(error)
@@ -310,15 +333,31 @@ impl Live {
         let event = Event::CancelRequested { reason: reason.to_owned(), by: by.to_owned() };
         let sent = {
             let mut log = lock(&self.log);
-            log.consume(consumes);
-            if self.cancel.set(Arc::from(reason)).is_err() {
-                return Ok(());
+            if let Some(status) = log.ended {
+                return Err(Error::Ended { run: self.run, status, verb: "cancelled" });
             }
-            self.send(&mut log, &event, None)
+            log.consume(consumes);
+            let first = !std::mem::replace(&mut log.cancel_asked, true);
+            first.then(|| self.send(&mut log, &event, None))
         };
-        let written = self.written(sent).await;
-        self.bell.notify_waiters();
-        written.map(drop).inspect_err(|error| self.break_off(error.clone()))
+        let Some(sent) = sent else {
+            // Somebody else's wish is on its way; ours is fulfilled with it.
+            return tokio::select! {
+                _ = self.cancelled() => Ok(()),
+                error = self.interrupted() => Err(error.clone()),
+            };
+        };
+        match self.written(sent).await {
+            Ok(_) => {
+                let _ = self.cancel.set(Arc::from(reason));
+                self.bell.notify_waiters();
+                Ok(())
+            }
+            Err(error) => {
+                self.break_off(error.clone());
+                Err(error)
+            }
+        }
     }
 
     pub(super) fn cancel_reason(&self) -> Option<&Arc<str>> {
@@ -374,7 +413,7 @@ impl Live {
 
     /// Publishes whether the run waits for people, after its workflow has gone as far as it can for now.
     pub(super) fn publish_waiting(&self) {
-        let waits = self.busy.load(Ordering::Relaxed) == 0 && !lock(&self.gates).is_empty();
+        let waits = self.busy.load(Ordering::Relaxed) == 0 && !lock(&self.log).gates.is_empty();
         self.phase.send_if_modified(|phase| match (&phase, waits) {
             (Phase::Running, true) => {
                 *phase = Phase::Waiting;
@@ -425,6 +464,9 @@ impl Live {
     }
 
     fn push(&self, log: &mut Log, event: &Event) -> Result<(), Error> {
+        if let Some(status) = log.ended {
+            return Err(Error::Ended { run: self.run, status, verb: "changed" });
+        }
         let at = self.core.clock.now();
         #[cfg(debug_assertions)]
         {
@@ -433,6 +475,9 @@ impl Live {
             log.shadow.apply(&record).map_err(|source| Error::Journal { run: self.run, source })?;
         }
         log.pending.push(at, event);
+        if let Event::RunFinished(ending) = event {
+            log.ended = Some(ending.status);
+        }
         Ok(())
     }
 
@@ -472,7 +517,7 @@ impl Live {
                 let crash = async move {
                     let _ = written.await;
                     self.core.halt(&Error::Crashed);
-                    std::future::pending().await
+                    Err(store::Error::Closed)
                 };
                 Ok((last, Box::pin(crash)))
             }
@@ -481,7 +526,8 @@ impl Live {
 
     async fn written(&self, sent: Sent<'_>) -> Result<u64, Error> {
         let (last, reply) = sent?;
-        reply.await?;
+        // If the run was broken off meanwhile, that is why.
+        reply.await.map_err(|error| self.interrupt.get().cloned().unwrap_or(error.into()))?;
         self.written.send_modify(|written| *written = (*written).max(last));
         Ok(last)
     }
@@ -489,6 +535,23 @@ impl Live {
 
 /// The number of the last event sent, and the store's reply.
 type Sent<'a> = Result<(u64, Reply<'a, ()>), Error>;
+
+/// An answer is on its way to the workflow as long as this lives.
+#[derive(Debug)]
+pub(super) struct Underway(Arc<Live>);
+
+impl Underway {
+    fn on(live: &Arc<Live>) -> Self {
+        live.busy.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(live))
+    }
+}
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        self.0.busy.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 /// Something is under way as long as this lives.
 pub(super) struct Busy<'a>(&'a AtomicUsize);

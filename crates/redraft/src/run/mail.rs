@@ -9,6 +9,7 @@ use super::engine::{Core, Engine};
 use super::error::Error;
 use super::live::Live;
 use crate::clock::nap;
+use crate::failure::is_deep;
 use crate::gate::{Answer, Question};
 use crate::id::{MessageId, RunId};
 use crate::journal::state::{Body, GateState, Run};
@@ -23,6 +24,7 @@ const READ_EVERY: Duration = Duration::from_millis(100);
 
 /// What became of a message to a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Delivered {
     /// It is in the journal, and the workflow knows.
     Now,
@@ -154,6 +156,10 @@ fn check_open(run: RunId, state: &Run, gate: &str, answer: &Answer) -> Result<()
 
 /// Checks that a question offers what was answered.
 pub(super) fn check_choice(gate: &Path, question: &Question, answer: &Answer) -> Result<(), Error> {
+    if answer.value.as_ref().is_some_and(is_deep) {
+        let reason = "its value is nested more than 64 levels deep".to_owned();
+        return Err(Error::DoesNotFit { what: "answer", of: gate.to_string(), reason });
+    }
     let options = question.options();
     if options.contains(&answer.choice.as_str()) {
         return Ok(());

@@ -5,13 +5,13 @@ use std::future::Future;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
-use super::ctx::Ctx;
+use super::ctx::{Ctx, Divergence};
 use crate::failure::Failure;
 use crate::journal::GroupKind;
 use crate::path::Path;
 
 /// The entry that says which items had ended when the rest was abandoned. Users cannot take this name.
-const STOPPED: &str = "#stopped";
+pub(super) const STOPPED: &str = "#stopped";
 
 impl Ctx {
     /// Runs `f` for every item, at most `limit` at a time, and returns what came of each, in order. One failure does
@@ -55,7 +55,13 @@ impl Ctx {
         Fut: Future<Output = Result<T, Failure>> + Send,
     {
         let ended = self.spread(name, numbered(items), limit, f, Result::is_err).await;
-        ended.into_iter().flatten().collect()
+        let whole = ended.iter().all(Option::is_some);
+        let values: Vec<T> = ended.into_iter().flatten().collect::<Result<_, _>>()?;
+        if !whole {
+            let reason = "items were abandoned though none of them failed";
+            return self.diverge(Divergence::at(self.path().child(name, 1), reason)).await;
+        }
+        Ok(values)
     }
 
     /// Runs `f` for every item, at most `limit` at a time, until `enough` holds for the result of one; the rest is
@@ -127,7 +133,10 @@ impl Ctx {
             if stop && ended.iter().any(Option::is_none) {
                 let kept: Vec<usize> =
                     (0..total).filter(|&at| ended.get(at).is_some_and(Option::is_some)).collect();
+                let paths: Vec<Path> = kept.iter().filter_map(|&at| paths.get(at)).cloned().collect();
                 group.record(STOPPED, || kept).await;
+                // On a resume the journal may hold more of them than came to be asked for.
+                group.abandon(group.path(), &paths);
                 break;
             }
             running.extend(waiting.next().map(&begin));

@@ -3,7 +3,8 @@
 //! While a run is taken over, everything its workflow asks for is looked up here first. Within one scope (the run, a
 //! group, an item of a parallel group) the workflow must ask for the same things in the same order as before: the
 //! journal holds the beginnings of a scope's entries in the order in which they were asked for, so any prefix of it
-//! is a prefix of that order. What does not match is a divergence, found before anything new is done.
+//! is a prefix of that order. What does not match is a divergence, and nothing new is done in that scope. What is left
+//! out altogether is noticed at the end, before the end is written.
 
 use std::collections::HashMap;
 

@@ -11,9 +11,10 @@ use super::engine::{Core, Engine};
 use super::error::Error;
 use super::handle::RunHandle;
 use super::live::{Live, Standpoint};
+use super::parallel::STOPPED;
 use crate::id::RunId;
-use crate::journal::state::{Body, Run};
-use crate::journal::{Event, GroupKind, Header, Record, codec};
+use crate::journal::state::{Body, Entry, GateState, Run, StepResult};
+use crate::journal::{Event, GateClosed, GroupKind, Header, Record, codec};
 use crate::outcome::Status;
 use crate::path::Path;
 use crate::store::{Claim, Claimed, Epoch, Which};
@@ -124,7 +125,12 @@ impl Core {
             state.apply(&record).map_err(|source| Error::Journal { run, source })?;
             pending.push(record);
         }
-        Ok(self.drive(Standpoint { run, epoch, told, state, pending }, definition))
+        let live = self.drive(Standpoint { run, epoch, told, state, pending }, definition);
+        if told.is_final() {
+            // A run that was over is so for everybody else until they can read that it goes on.
+            live.flush().await;
+        }
+        Ok(live)
     }
 
     /// Says whether a run can be resumed, and with which definition.
@@ -157,35 +163,66 @@ impl Core {
     }
 }
 
-/// What a reopened run does again: the step that failed, and the cleanup after it.
+/// What a reopened run does again: the steps that failed, the decision to abandon their siblings, the questions that
+/// were dropped with the failure, and the cleanup after it.
 fn undone_by_reopening(state: &Run) -> Vec<Path> {
-    let failed = state
-        .ending
-        .iter()
-        .filter_map(|ending| ending.failure.as_ref())
-        .flat_map(|failure| failure.at.clone());
-    failed.chain(groups(state, |kind| *kind == GroupKind::Cleanup).cloned()).collect()
+    let failed = failed_steps(state);
+    let stopped: Vec<Path> = entries(state)
+        .filter(|entry| entry.path.name() == STOPPED)
+        .filter(|entry| failed.iter().any(|path| path.is_inside(entry.path.parent())))
+        .map(|entry| entry.path.clone())
+        .collect();
+    let dropped = entries(state).filter(|entry| {
+        matches!(entry.body, Body::Gate { state: GateState::Closed(GateClosed::Abandoned), .. })
+            && !went_on(state, entry)
+    });
+    let dropped: Vec<Path> = dropped.map(|entry| entry.path.clone()).collect();
+    let cleanup = groups(state, |kind| *kind == GroupKind::Cleanup).cloned();
+    cleanup.chain(failed).chain(stopped).chain(dropped).collect()
+}
+
+/// Returns the steps whose failure ended the run. A failure that does not say where it comes from was made from
+/// another one; then it is the last that nothing followed.
+fn failed_steps(state: &Run) -> Vec<Path> {
+    let Some(failure) = state.ending.as_ref().and_then(|ending| ending.failure.as_ref()) else {
+        return Vec::new();
+    };
+    if !failure.at.is_empty() {
+        return failure.at.clone();
+    }
+    let last = entries(state)
+        .rfind(|entry| matches!(entry.body, Body::Step { result: StepResult::Failed(_), .. }))
+        .filter(|entry| !went_on(state, entry));
+    last.map(|entry| entry.path.clone()).into_iter().collect()
 }
 
 /// Finds a step whose failure ended the run although the workflow had gone on after it. Trying that step again could
 /// lead elsewhere than where the workflow went, and what it did there cannot be taken back.
 fn went_on_after(state: &Run) -> Option<Path> {
-    let failed = state.ending.as_ref()?.failure.as_ref()?;
+    failed_steps(state)
+        .into_iter()
+        .find(|path| state.entry(path.as_str()).is_some_and(|entry| went_on(state, entry)))
+}
+
+/// Says whether something began after `entry` was closed, in its scope or in one around it. Cleanup does not count, nor
+/// what the engine notes for itself.
+fn went_on(state: &Run, entry: &Entry) -> bool {
+    let Some(closed) = entry.closed_seq else { return false };
     let cleanup: Vec<&Path> = groups(state, |kind| *kind == GroupKind::Cleanup).collect();
-    failed.at.iter().find_map(|path| {
-        let closed = state.entry(path.as_str())?.closed_seq?;
-        let went_on = state.entries.iter().any(|later| {
-            !later.forgotten
-                && later.opened_seq > closed
-                && path.is_inside(later.path.parent())
-                && !cleanup.iter().any(|group| later.path == **group || later.path.is_inside(group.as_str()))
-        });
-        went_on.then(|| path.clone())
+    entries(state).any(|later| {
+        later.opened_seq > closed
+            && entry.path.is_inside(later.path.parent())
+            && later.path.name() != STOPPED
+            && !cleanup.iter().any(|group| later.path == **group || later.path.is_inside(group.as_str()))
     })
 }
 
+fn entries(state: &Run) -> impl DoubleEndedIterator<Item = &Entry> {
+    state.entries.iter().filter(|entry| !entry.forgotten)
+}
+
 fn groups(state: &Run, wanted: impl Fn(&GroupKind) -> bool) -> impl Iterator<Item = &Path> {
-    state.entries.iter().filter(|entry| !entry.forgotten).filter_map(move |entry| match &entry.body {
+    entries(state).filter_map(move |entry| match &entry.body {
         Body::Group(kind) if wanted(kind) => Some(&entry.path),
         _ => None,
     })

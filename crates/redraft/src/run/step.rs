@@ -14,7 +14,7 @@ use super::ctx::{Ctx, Divergence, Entered};
 use super::replay::Recorded;
 use crate::clock::Timestamp;
 use crate::failure::{Failure, Retry};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, canonical};
 use crate::id::RunId;
 use crate::journal::Event;
 use crate::journal::state::{Body, StepResult};
@@ -39,21 +39,30 @@ pub struct Step {
     inputs: Result<Vec<Vec<u8>>, String>,
     version: u32,
     policy: Option<Policy>,
+    attempts: Option<u32>,
+    timeout: Option<Duration>,
 }
 
 impl Step {
     /// Names a step.
     #[must_use]
     pub fn named(name: impl Into<Cow<'static, str>>) -> Self {
-        Self { name: name.into(), inputs: Ok(Vec::new()), version: 1, policy: None }
+        Self {
+            name: name.into(),
+            inputs: Ok(Vec::new()),
+            version: 1,
+            policy: None,
+            attempts: None,
+            timeout: None,
+        }
     }
 
     /// Adds something the result depends on; may be called several times.
     #[must_use]
     pub fn input(mut self, input: &(impl Serialize + ?Sized)) -> Self {
         if let Ok(inputs) = &mut self.inputs {
-            match serde_json::to_vec(input) {
-                Ok(input) => inputs.push(input),
+            match serde_json::to_value(input) {
+                Ok(input) => inputs.push(canonical(&input)),
                 Err(error) => self.inputs = Err(error.to_string()),
             }
         }
@@ -67,25 +76,34 @@ impl Step {
         self
     }
 
-    /// Sets how patient to be; otherwise the engine's default holds.
+    /// Sets how patient to be, in full; otherwise the engine's policy holds.
     #[must_use]
-    pub fn policy(mut self, policy: Policy) -> Self {
-        self.policy = Some(policy);
-        self
+    pub fn policy(self, policy: Policy) -> Self {
+        Self { policy: Some(policy), attempts: None, timeout: None, ..self }
     }
 
-    /// Sets how often the step may fail before it has failed for good.
+    /// Sets how often the step may fail before it has failed for good, and leaves the rest of the policy as it is.
     #[must_use]
     pub fn attempts(mut self, attempts: u32) -> Self {
-        self.policy.get_or_insert_default().attempts = attempts;
+        self.attempts = Some(attempts);
         self
     }
 
-    /// Sets how long an attempt may take.
+    /// Sets how long an attempt may take, and leaves the rest of the policy as it is.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.policy.get_or_insert_default().timeout = Some(timeout);
+        self.timeout = Some(timeout);
         self
+    }
+
+    /// Returns the policy that holds for this step, given the engine's.
+    fn patience(&self, default: &Policy) -> Policy {
+        let policy = self.policy.as_ref().unwrap_or(default);
+        Policy {
+            attempts: self.attempts.unwrap_or(policy.attempts),
+            backoff: policy.backoff.clone(),
+            timeout: self.timeout.or(policy.timeout),
+        }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -93,7 +111,7 @@ impl Step {
     }
 
     pub(crate) fn allows_no_attempt(&self) -> bool {
-        self.policy.as_ref().is_some_and(|policy| policy.attempts == 0)
+        self.attempts.or(self.policy.as_ref().map(|policy| policy.attempts)) == Some(0)
     }
 
     pub(crate) fn code_version(&self) -> u32 {
@@ -249,13 +267,16 @@ impl Ctx {
         F: FnMut(Call) -> Fut + Send,
         Fut: Future<Output = Result<T, E>> + Send,
     {
+        // Before it takes its place in the scope: a step that cannot be identified leaves no trace.
+        let fingerprint =
+            step.fingerprint().map_err(|failure| failure.at(&self.path().child(&step.name, 1)))?;
         let (path, recorded) = match self.enter(&step.name)? {
             Entered::New(path) => (path, None),
             Entered::Known(path, recorded) => (path, Some(*recorded)),
             Entered::Cancelled(path, reason) => return Err(Failure::cancelled(&reason).at(&path)),
             Entered::Diverged(divergence) => return self.diverge(divergence).await,
+            Entered::Over => return std::future::pending().await,
         };
-        let fingerprint = step.fingerprint().map_err(|failure| failure.at(&path))?;
         let progress = match recorded {
             None => Progress::default(),
             Some(recorded) => match self.replay_step(&path, fingerprint, recorded).await {
@@ -266,8 +287,8 @@ impl Ctx {
         if let Some(failure) = self.cancelled_now(&path) {
             return Err(failure);
         }
-        let policy = step.policy.as_ref().unwrap_or(self.default_policy());
-        let attempting = Attempting { path: &path, fingerprint, policy, failure };
+        let policy = step.patience(self.default_policy());
+        let attempting = Attempting { path: &path, fingerprint, policy: &policy, failure };
         self.attempt(attempting, progress, &mut f).await
     }
 
@@ -352,6 +373,7 @@ impl Ctx {
                 Err(failure) => {
                     progress.failed += 1;
                     let retry_at = self.next_try(policy, progress.failed, failure.retry);
+                    let failure = failure.settled();
                     let event = Event::StepFailed { path: path.clone(), failure: failure.clone(), retry_at };
                     self.live().commit(event).await;
                     if retry_at.is_none() {

@@ -261,6 +261,10 @@ async fn a_run_is_held_by_one_living_driver<S: Store>(
     works("letting go", store.release(vec![held.clone()]).await)?;
     works("claiming a run that was let go", other_store.claim(claim()).await)?;
     works("letting go of an old claim", store.release(vec![held]).await)?;
+    let late = store.append(append(run, epoch, 3, 1)).await;
+    refused("a write under a claim that was given back", late, |error| {
+        matches!(error, Error::Fenced { .. })
+    })?;
     let again = Claim { driver: first.driver, which: Which::Run(run) };
     let result = store.claim(again.clone()).await;
     refused("a claim on a run that is held", result, |error| matches!(error, Error::Held { .. }))?;
@@ -446,6 +450,10 @@ async fn messages_stay_until_an_append_consumes_them<S: Store>(
     let mut last = append(run, epoch, 4, 1);
     last.standing = Some(finished(Status::Completed, Stop::Accepted));
     works("finishing", store.append(last).await)?;
+    let late = store.append(append(run, epoch, 5, 1)).await;
+    refused("a write after the end", late, |error| matches!(error, Error::Fenced { .. }))?;
+    let late = store.post(message("late")).await;
+    refused("a message after the end", late, |error| matches!(error, Error::Ended { .. }))?;
     works("claiming", store.claim(Claim { driver: lease.driver, which: Which::Run(run) }).await)?;
     same("the inbox of a finished run", inbox().await?, vec![])
 }

@@ -29,6 +29,12 @@ pub enum Error {
         /// The number that the first event of the write had.
         expected: u64,
     },
+    /// The run has ended, and nobody is there to be told anything.
+    #[error("`{run}` has ended")]
+    Ended {
+        /// The run.
+        run: RunId,
+    },
     /// Another living driver holds the run.
     #[error("`{run}` is being driven by `{holder}`")]
     Held {
@@ -102,6 +108,7 @@ impl Error {
             Self::NotFound { .. } => "run-not-found",
             Self::Fenced { .. } => "run-fenced",
             Self::Conflict { .. } => "journal-conflict",
+            Self::Ended { .. } => "run-ended",
             Self::Held { .. } => "run-held",
             Self::Exists { .. } => "run-exists",
             Self::Full => "store-full",
@@ -141,7 +148,11 @@ impl Error {
                 "use the version of redraft that made it, or a later one".to_owned()
             }
             Self::Busy => "end the other process, or try again".to_owned(),
-            Self::Conflict { .. } | Self::Exists { .. } | Self::Io { .. } | Self::Closed => return None,
+            Self::Ended { .. }
+            | Self::Conflict { .. }
+            | Self::Exists { .. }
+            | Self::Io { .. }
+            | Self::Closed => return None,
         })
     }
 }

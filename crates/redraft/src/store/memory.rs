@@ -123,11 +123,14 @@ impl Store for MemoryStore {
 
     fn post(&self, message: Message) -> Reply<'_, ()> {
         let mut shared = self.shared();
-        reply(if shared.runs.contains_key(&message.run) {
-            shared.messages.push(message);
-            Ok(())
-        } else {
-            Err(Error::NotFound { run: message.run })
+        let run = message.run;
+        reply(match shared.runs.get(&run).map(|kept| kept.head.standing.status) {
+            None => Err(Error::NotFound { run }),
+            Some(status) if status.is_final() => Err(Error::Ended { run }),
+            Some(_) => {
+                shared.messages.push(message);
+                Ok(())
+            }
         })
     }
 
@@ -173,7 +176,7 @@ impl Shared {
     fn append(&mut self, append: Append) -> Result<(), Error> {
         let run = append.run;
         let kept = self.runs.get_mut(&run).ok_or(Error::NotFound { run })?;
-        if kept.head.epoch != append.epoch {
+        if kept.head.epoch != append.epoch || kept.head.holder.is_none() {
             return Err(Error::Fenced { run });
         }
         if append.batch.first != kept.head.seq + 1 {

@@ -32,6 +32,9 @@ pub type Reply<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + '
 
 /// A place where journals are kept.
 ///
+/// The types that cross this trait may gain fields with a minor version: build them with care for that if you write a
+/// store of your own.
+///
 /// # Promises
 ///
 /// 1. **Durable.** When the reply to a write is `Ok`, it has survived: a crash of the process, and for a store that
@@ -39,8 +42,9 @@ pub type Reply<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + '
 /// 2. **Atomic.** A batch is in the journal as a whole or not at all.
 /// 3. **Ordered.** The events of a run are numbered from 1 without gaps. The *call* of [`append`](Self::append)
 ///    takes the place in line, not the first poll of its reply: two calls for one run are applied in the order made.
-/// 4. **Fenced.** A batch is taken only from the driver that holds the run, with the epoch of its claim, and only
-///    directly after the last event; anything else is refused and changes nothing.
+/// 4. **Fenced.** A batch is taken only under the epoch of the last claim, only while that claim is held (not after it
+///    was given back, and not after the end of the run), and only directly after the last event; anything else is
+///    refused and changes nothing.
 /// 5. **Independent.** A refused write harms no other write, even if the store commits them together.
 /// 6. **Exclusive.** A run is held by at most one driver. A driver lives as long as its [`Lease`]; when it is gone,
 ///    even by `kill -9`, others can claim its runs.

@@ -1,6 +1,9 @@
 //! One event, for people and programs that follow a run.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::clock::Timestamp;
@@ -9,6 +12,7 @@ use crate::path::Path;
 
 /// Something that happened in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Event {
     /// Its number in the run, from 1 without gaps: what to give to [`Engine::events`](crate::Engine::events) to go on
     /// after it.
@@ -30,9 +34,14 @@ impl Event {
     pub(crate) fn of(record: &Record) -> Self {
         let mut batch = codec::Batch::default();
         batch.push(record.at, &record.event);
-        let mut events: Vec<Map<String, Value>> =
-            serde_json::from_str(&batch.into_text()).unwrap_or_default();
-        let mut details = events.pop().unwrap_or_default();
+        let text = batch.into_text();
+        let mut events: Vec<BTreeMap<String, &RawValue>> = serde_json::from_str(&text).unwrap_or_default();
+        // Each on its own: what is nested too deeply to be a value inside an event is shown as text.
+        let value =
+            |raw: &RawValue| serde_json::from_str(raw.get()).unwrap_or_else(|_| Value::from(raw.get()));
+        let fields = events.pop().unwrap_or_default();
+        let mut details: Map<String, Value> =
+            fields.into_iter().map(|(key, raw)| (key, value(raw))).collect();
         for taken in ["v", "at"] {
             details.remove(taken);
         }

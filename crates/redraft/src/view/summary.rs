@@ -13,6 +13,7 @@ use crate::path::Path;
 
 /// How a run stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct RunSummary {
     /// The run.
     pub run: RunId,
@@ -58,6 +59,7 @@ pub struct RunSummary {
 
 /// Where a forked or rerun run came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SpawnedBy {
     /// `fork` or `rerun`.
     pub by: String,
@@ -67,6 +69,7 @@ pub struct SpawnedBy {
 
 /// A question that waits for an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct OpenGate {
     /// Where it stands: the name to answer it by.
     pub gate: Path,

@@ -27,6 +27,7 @@ use crate::path::Path;
 ///       └─ ↺ critique  3 ms
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Tree {
     /// The run.
     pub run: RunId,
@@ -40,6 +41,7 @@ pub struct Tree {
 
 /// Something in the tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Node {
     /// Where it stands.
     pub path: Path,
@@ -66,6 +68,7 @@ pub struct Node {
 /// What a node is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum NodeKind {
     /// A name around some things.
     Group,
@@ -130,6 +133,7 @@ pub enum NodeKind {
 
 /// One attempt at a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Attempt {
     /// Which, counted from 1.
     pub n: u32,
@@ -144,6 +148,7 @@ pub struct Attempt {
 /// How a node stands, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum NodeStatus {
     /// It is done.
     Done,

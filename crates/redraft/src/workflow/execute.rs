@@ -52,6 +52,8 @@ struct Walk<'c, S: State> {
     trail: Option<Vec<S::Update>>,
     /// How loops ended, by name.
     loops: HashMap<String, LoopEnd>,
+    /// Those of them that ended on this walk: what a fork's path brings to the join.
+    own_loops: HashMap<String, LoopEnd>,
     /// How to undo what is done, with the number of the event that says it is done.
     undo: Vec<(u64, &'c Undo<S>)>,
     /// Why the cleanup runs.
@@ -60,7 +62,15 @@ struct Walk<'c, S: State> {
 
 impl<'c, S: State> Walk<'c, S> {
     fn new(chart: &'c Chart<S>, state: Arc<S>) -> Self {
-        Self { chart, state, trail: None, loops: HashMap::new(), undo: Vec::new(), failure: None }
+        Self {
+            chart,
+            state,
+            trail: None,
+            loops: HashMap::new(),
+            own_loops: HashMap::new(),
+            undo: Vec::new(),
+            failure: None,
+        }
     }
 
     /// Goes through the nodes of a body, one after the other.
@@ -103,6 +113,7 @@ impl<'c, S: State> Walk<'c, S> {
             Node::Loop { name, max, until, body } => {
                 let end = self.repeat(ctx, node, *max, until, body, &phase(scope, name)).await?;
                 self.loops.insert(name.clone(), end);
+                self.own_loops.insert(name.clone(), end);
             }
             Node::Exit { when, .. } => {
                 if when(&self.at()) {
@@ -191,7 +202,8 @@ impl<'c, S: State> Walk<'c, S> {
             for update in walk.trail.into_iter().flatten() {
                 self.apply(update);
             }
-            self.loops.extend(walk.loops);
+            self.loops.extend(walk.own_loops.clone());
+            self.own_loops.extend(walk.own_loops);
             self.undo.extend(walk.undo);
             results.push(failure.map_or(Ok(()), Err));
         }

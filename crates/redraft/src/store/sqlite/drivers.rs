@@ -32,14 +32,20 @@ impl Drivers {
     pub(super) fn attach(&self) -> io::Result<(DriverId, Life)> {
         fs::create_dir_all(&self.folder)?;
         self.sweep();
-        let driver = DriverId::new();
-        // Locked under another name first: under its own name, nobody ever sees the file unlocked.
-        let early = self.folder.join(format!("{driver}.new"));
-        let lock = File::create(&early)?;
-        lock.try_lock().map_err(io::Error::from)?;
-        let file = self.file(driver);
-        fs::rename(&early, &file)?;
-        Ok((driver, Life { file, lock }))
+        loop {
+            let driver = DriverId::new();
+            // Locked under another name first: under its own name, nobody ever sees the file unlocked.
+            let early = self.folder.join(format!("{driver}.new"));
+            let lock = File::create(&early)?;
+            lock.try_lock().map_err(io::Error::from)?;
+            let file = self.file(driver);
+            match fs::rename(&early, &file) {
+                Ok(()) => return Ok((driver, Life { file, lock })),
+                // Another process swept it away in the moment before it was locked.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Says whether the driver still lives.
@@ -55,7 +61,7 @@ impl Drivers {
     fn sweep(&self) {
         let Ok(files) = fs::read_dir(&self.folder) else { return };
         for file in files.flatten().map(|entry| entry.path()) {
-            if file.extension().is_some_and(|extension| extension == "lock") && !is_locked(&file) {
+            if !is_locked(&file) {
                 // Another process may be sweeping too; what is gone is gone.
                 let _ = fs::remove_file(&file);
             }

@@ -9,6 +9,7 @@ mod schema;
 mod writer;
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -76,7 +77,12 @@ impl SqliteStore {
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &SqliteOptions) -> Result<Self, Error> {
         let path = path.as_ref().to_owned();
-        Self::writing_with(open_writer(&path, options)?, path)
+        let db = open_writer(&path, options)?;
+        // SQLite follows links; so must we, or two names of one file would have two sets of drivers. And a relative
+        // path would mean something else once the process changes its folder.
+        let path = std::fs::canonicalize(&path)
+            .map_err(|error| Error::CannotOpen { path: path.clone(), reason: error.to_string() })?;
+        Self::writing_with(db, path)
     }
 
     fn writing_with(db: Connection, path: PathBuf) -> Result<Self, Error> {
@@ -149,13 +155,22 @@ impl Store for SqliteStore {
     }
 
     fn attach(&self) -> Reply<'_, Lease> {
-        let attached = self.inner.drivers.attach();
+        let drivers = self.inner.drivers.clone();
         Box::pin(async move {
-            match attached {
+            let attached = tokio::task::spawn_blocking(move || drivers.attach()).await;
+            let path = || self.inner.path.clone();
+            match attached.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
                 Ok((driver, life)) => Ok(Lease::new(driver, life)),
-                Err(error) => {
-                    Err(Error::ReadOnly { path: self.inner.path.clone(), reason: error.to_string() })
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+                    ) =>
+                {
+                    Err(Error::ReadOnly { path: path(), reason: error.to_string() })
                 }
+                Err(error) if error.kind() == ErrorKind::StorageFull => Err(Error::Full),
+                Err(error) => Err(Error::CannotOpen { path: path(), reason: error.to_string() }),
             }
         })
     }

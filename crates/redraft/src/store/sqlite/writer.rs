@@ -87,7 +87,8 @@ impl Writer {
         }
     }
 
-    /// Commits all writes together. If that fails, each on its own: what one of them cannot do must not harm the rest.
+    /// Commits all writes together. If one of them is what fails, each on its own: what one cannot do must not harm the
+    /// rest. A store that is locked or broken fails them all alike.
     fn commit(&mut self, batch: &mut Vec<Write>) {
         match self.try_commit(batch) {
             Ok(told) => {
@@ -95,14 +96,17 @@ impl Writer {
                     write.tell(told);
                 }
             }
-            Err(error) if batch.len() == 1 => {
-                for write in batch.drain(..) {
-                    write.tell(Err(translate(&self.path, &error)));
-                }
-            }
-            Err(_) => {
-                for write in std::mem::take(batch) {
-                    self.commit(&mut vec![write]);
+            Err(error) => {
+                let error = translate(&self.path, &error);
+                let may_be_one = matches!(error, Error::Full | Error::Io { .. });
+                if may_be_one && batch.len() > 1 {
+                    for write in std::mem::take(batch) {
+                        self.commit(&mut vec![write]);
+                    }
+                } else {
+                    for write in batch.drain(..) {
+                        write.tell(Err(error.clone()));
+                    }
                 }
             }
         }
@@ -214,11 +218,15 @@ impl Work<'_> {
         let last = append.batch.last();
         let moved = self
             .tx
-            .prepare_cached("UPDATE run SET seq = ?1, head = ?2 WHERE no = ?3 AND epoch = ?4 AND seq = ?5")?
+            .prepare_cached(
+                "UPDATE run SET seq = ?1, head = ?2
+                 WHERE no = ?3 AND epoch = ?4 AND seq = ?5 AND holder IS NOT NULL",
+            )?
             .execute(params![last as i64, row, slot.no, slot.epoch as i64, slot.seq as i64])?;
         if moved == 0 {
             refuse_unless_next(&self.reload_slot(run)?, append)?;
-            return Err(Trouble::Refused(Error::Conflict { run, expected: append.batch.first }));
+            // Right epoch, right place: then nobody holds the run any more.
+            return Err(Trouble::Refused(Error::Fenced { run }));
         }
         self.insert_log(row, slot.no, append.batch.first, append.batch.count, slot.head, &append.batch.text)?;
         if let Some(standing) = &append.standing {
@@ -324,11 +332,22 @@ impl Work<'_> {
     }
 
     fn post(&mut self, message: &Message) -> Attempted<()> {
-        let posted = self
+        let run = message.run;
+        let found: Option<(i64, bool)> = self
             .tx
-            .prepare_cached("INSERT INTO message (id, run, body) SELECT ?1, no, ?2 FROM run WHERE id = ?3")?
-            .execute(params![message.id.to_string(), message.body, message.run.to_string()])?;
-        if posted == 0 { Err(Trouble::Refused(Error::NotFound { run: message.run })) } else { Ok(()) }
+            .prepare_cached("SELECT no, finished_at IS NOT NULL FROM run WHERE id = ?1")?
+            .query_row(params![run.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        match found {
+            None => Err(Trouble::Refused(Error::NotFound { run })),
+            Some((_, true)) => Err(Trouble::Refused(Error::Ended { run })),
+            Some((no, false)) => {
+                self.tx
+                    .prepare_cached("INSERT INTO message (id, run, body) VALUES (?1, ?2, ?3)")?
+                    .execute(params![message.id.to_string(), no, message.body])?;
+                Ok(())
+            }
+        }
     }
 
     fn take_row(&mut self) -> i64 {
