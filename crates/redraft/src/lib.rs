@@ -57,6 +57,11 @@ pub use self::run::{
 };
 pub use self::workflow::State;
 
+/// The README's examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 /// For the code that derives write.
 #[doc(hidden)]
 pub mod __private {
