@@ -264,8 +264,8 @@ impl Ctx {
                 Body::Note(_) => {}
                 other => self.expected("a note", path, &other).await,
             },
-            Ok(Entered::Over) => std::future::pending().await,
-            Ok(Entered::Cancelled(..)) | Err(_) => {}
+            // There is no place for it, and nobody waits for anything from a note.
+            Ok(Entered::Over | Entered::Cancelled(..)) | Err(_) => {}
         }
     }
 
@@ -378,8 +378,12 @@ impl Ctx {
     pub(super) fn abandon(&self, group: &Path, kept: &[Path]) {
         if self.live.is_replaying() {
             let mut replay = lock(&self.live.replay);
-            replay.abandon(group, kept);
+            let open = replay.abandon(group, kept);
             self.live.replaying.store(!replay.is_over(), Ordering::Relaxed);
+            drop(replay);
+            for gate in open {
+                self.live.close_gate_later(&gate, GateClosed::Abandoned);
+            }
         }
     }
 

@@ -271,10 +271,10 @@ impl Engine {
             return Err(Error::KeyReused { key, run });
         }
         if state.ending.is_none() {
-            match self.resume(run).await {
+            match self.resume_unfinished(run).await {
                 Ok(handle) => return Ok(handle),
-                // Someone else drives it, which is as good.
-                Err(Error::Store(store::Error::Held { .. })) => {}
+                // Someone else drives it, or it has just ended: both are as good.
+                Err(Error::Store(store::Error::Held { .. }) | Error::Ended { .. }) => {}
                 Err(error) => return Err(error),
             }
         }

@@ -38,6 +38,8 @@ pub(crate) struct Live {
     /// The workflow was told of the cancellation, so it did not come to its own end.
     pub(super) cancel_seen: AtomicBool,
     interrupt: OnceLock<Error>,
+    /// The workflow has ended; whoever still holds its `Ctx` gets nothing done with it.
+    over: AtomicBool,
     bell: Notify,
     /// Things under way that will end by themselves: attempts, timers, commits.
     busy: AtomicUsize,
@@ -165,6 +167,7 @@ impl Live {
             cancel,
             cancel_seen: AtomicBool::new(false),
             interrupt: OnceLock::new(),
+            over: AtomicBool::new(false),
             bell: Notify::new(),
             busy: AtomicUsize::new(0),
             phase: watch::Sender::new(Phase::Running),
@@ -265,8 +268,9 @@ impl Live {
         self.ride(&Event::GateClosed { path: path.clone(), why });
     }
 
+    /// Says whether anything may still be done for this run.
     pub(super) fn is_driven(&self) -> bool {
-        self.interrupt.get().is_none()
+        self.interrupt.get().is_none() && !self.over.load(Ordering::Relaxed)
     }
 
     pub(super) fn is_replaying(&self) -> bool {
@@ -477,6 +481,7 @@ impl Live {
         log.pending.push(at, event);
         if let Event::RunFinished(ending) = event {
             log.ended = Some(ending.status);
+            self.over.store(true, Ordering::Relaxed);
         }
         Ok(())
     }

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use crate::journal::state::{Body, Run};
+use crate::journal::state::{Body, GateState, Run};
 use crate::path::Path;
 
 /// The entries of a journal that the workflow has not asked for again yet.
@@ -77,11 +77,19 @@ impl Replay {
         self.known.contains_key(path)
     }
 
-    /// Gives up what stands inside `group` but not inside one of `kept`: work that was abandoned on purpose.
-    pub(super) fn abandon(&mut self, group: &Path, kept: &[Path]) {
-        self.known.retain(|path, _| {
-            !path.is_inside(group.as_str()) || kept.iter().any(|kept| path.is_inside(kept.as_str()))
+    /// Gives up what stands inside `group` but not inside one of `kept`: work that was abandoned on purpose. Returns the
+    /// gates among it that were left open.
+    pub(super) fn abandon(&mut self, group: &Path, kept: &[Path]) -> Vec<Path> {
+        let mut open = Vec::new();
+        self.known.retain(|path, recorded| {
+            let stays =
+                !path.is_inside(group.as_str()) || kept.iter().any(|kept| path.is_inside(kept.as_str()));
+            if !stays && matches!(recorded.body, Body::Gate { state: GateState::Open, .. }) {
+                open.push(path.clone());
+            }
+            stays
         });
+        open
     }
 
     /// Returns the first entry that the workflow never asked for.

@@ -29,7 +29,12 @@ impl Engine {
     /// # Errors
     /// If another living engine drives it, it ended otherwise than by failing, or its definition has changed.
     pub async fn resume(&self, run: RunId) -> Result<RunHandle<Value>, Error> {
-        self.resume_claiming(run, Which::Run(run)).await
+        self.resume_claiming(run, Which::Run(run), true).await
+    }
+
+    /// Takes a run up if it has not ended.
+    pub(super) async fn resume_unfinished(&self, run: RunId) -> Result<RunHandle<Value>, Error> {
+        self.resume_claiming(run, Which::Run(run), false).await
     }
 
     /// Takes a run over even if another engine drives it; that one's writes are refused from then on.
@@ -37,13 +42,18 @@ impl Engine {
     /// # Errors
     /// As [`resume`](Self::resume), but for the other engine.
     pub async fn seize(&self, run: RunId) -> Result<RunHandle<Value>, Error> {
-        self.resume_claiming(run, Which::Seize(run)).await
+        self.resume_claiming(run, Which::Seize(run), true).await
     }
 
-    async fn resume_claiming(&self, run: RunId, which: Which) -> Result<RunHandle<Value>, Error> {
+    async fn resume_claiming(
+        &self,
+        run: RunId,
+        which: Which,
+        reopens: bool,
+    ) -> Result<RunHandle<Value>, Error> {
         // On a task of its own: once the run is claimed it must be driven, even if the caller walks off.
         let core = Arc::clone(&self.core);
-        let taken = tokio::spawn(async move { core.claim_and_take_over(run, which).await });
+        let taken = tokio::spawn(async move { core.claim_and_take_over(run, which, reopens).await });
         let live = taken.await.unwrap_or(Err(Error::ShutDown { run }))?;
         Ok(RunHandle::of_live(&self.core, &live))
     }
@@ -83,13 +93,22 @@ impl Core {
         Ok(())
     }
 
-    async fn claim_and_take_over(self: &Arc<Self>, run: RunId, which: Which) -> Result<Arc<Live>, Error> {
+    async fn claim_and_take_over(
+        self: &Arc<Self>,
+        run: RunId,
+        which: Which,
+        reopens: bool,
+    ) -> Result<Arc<Live>, Error> {
         let _turn = self.turns.take(run).await;
         if let Some(live) = self.live(run) {
             return Ok(live);
         }
         // Looked at before it is claimed: a run that cannot be resumed is left as it is.
-        self.resumable(run, &self.load(run).await?)?;
+        let state = self.load(run).await?;
+        if let (Some(ending), false) = (&state.ending, reopens) {
+            return Err(Error::Ended { run, status: ending.status, verb: "resumed" });
+        }
+        self.resumable(run, &state)?;
         let claimed = self.store.claim(Claim { driver: self.driver, which }).await?;
         let epoch = claimed.first().map_or(Epoch(0), |claimed| claimed.epoch);
         self.take_over(run, epoch).await
@@ -190,7 +209,9 @@ fn failed_steps(state: &Run) -> Vec<Path> {
     if !failure.at.is_empty() {
         return failure.at.clone();
     }
+    let cleanup: Vec<&Path> = groups(state, |kind| *kind == GroupKind::Cleanup).collect();
     let last = entries(state)
+        .filter(|entry| !cleanup.iter().any(|group| entry.path.is_inside(group.as_str())))
         .rfind(|entry| matches!(entry.body, Body::Step { result: StepResult::Failed(_), .. }))
         .filter(|entry| !went_on(state, entry));
     last.map(|entry| entry.path.clone()).into_iter().collect()

@@ -4,3 +4,5 @@
 
 mod every_prefix;
 mod kill;
+mod support;
+mod unhappy_prefixes;

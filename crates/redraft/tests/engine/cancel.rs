@@ -1,9 +1,12 @@
 //! Stopping on request: durable, cooperative, with a reason.
 
-use redraft::store::MemoryStore;
-use redraft::{Ctx, Delivered, Ending, Failure, Question, Status, Stop, flow};
+use std::sync::Arc;
 
-use crate::support::{Effects, on, until};
+use redraft::store::{MemoryStore, Store};
+use redraft::{Answer, Ctx, Delivered, Ending, Failure, Question, Status, Stop, flow};
+use tokio::sync::Notify;
+
+use crate::support::{Effects, SlowDisk, all_quiet, kinds, on, soon, until};
 
 fn endless(effects: &Effects) -> redraft::Flow<(), String> {
     let effects = effects.clone();
@@ -106,7 +109,6 @@ async fn a_workflow_that_ends_well_in_spite_of_it_keeps_its_output() {
 /// Cancelled while it sleeps or asks; dies while it tidies up; is resumed after the time was over.
 #[tokio::test]
 async fn a_cancellation_wins_over_a_deadline_that_passed_while_nobody_looked() {
-    use std::sync::Arc;
     use std::time::Duration;
     const HOUR: Duration = Duration::from_secs(3600);
     for at_gate in [true, false] {
@@ -154,4 +156,108 @@ async fn a_cancellation_wins_over_a_deadline_that_passed_while_nobody_looked() {
         assert_eq!(outcome.status(), Status::Cancelled);
         assert_eq!(effects.all(), ["tidy", "more", "more"]);
     }
+}
+
+/// Leaves a gate open and a friend behind that speaks up when it is called.
+fn leaves_a_friend(calls: &Arc<Notify>, spoken: &Effects) -> redraft::Flow<(), String> {
+    let (calls, spoken) = (Arc::clone(calls), spoken.clone());
+    flow("leaves", move |ctx: Ctx, ()| {
+        let (calls, spoken) = (Arc::clone(&calls), spoken.clone());
+        async move {
+            let (asking, writing) = (ctx.group("asking"), ctx.group("writing"));
+            tokio::spawn(async move { asking.gate("late", Question::new("?")).await });
+            tokio::spawn(async move {
+                loop {
+                    calls.notified().await;
+                    writing.note("still here").await;
+                    spoken.happen("note");
+                }
+            });
+            ctx.step("work", || async {
+                tokio::task::yield_now().await;
+                Ok::<_, Failure>("worked".to_owned())
+            })
+            .await
+        }
+    })
+}
+
+#[tokio::test]
+async fn nothing_follows_the_end_of_a_run_while_it_is_being_written_or_after() {
+    let (disk, calls, spoken) = (SlowDisk::at("run_finished"), Arc::new(Notify::new()), Effects::default());
+    let workflow = leaves_a_friend(&calls, &spoken);
+    let engine = on(&disk, workflow.clone()).open().await.unwrap();
+    let handle = engine.start(&workflow, ()).await.unwrap();
+    let run = handle.run();
+    disk.is_writing().await;
+    let events = disk.head(run).await.unwrap().unwrap().seq;
+    for times in 1..=2 {
+        let late = engine.cancel(run, "too late", "ada").await;
+        assert_eq!(late.unwrap_err().code(), "run-ended");
+        let late = engine.answer(run, "asking/late", Answer::new("approve")).await;
+        assert_eq!(late.unwrap_err().code(), "run-ended");
+        calls.notify_one();
+        until(&spoken, "note", times).await;
+        disk.go_on();
+        let outcome = soon(handle.outcome()).await.unwrap();
+        assert_eq!(
+            (outcome.status(), outcome.into_output().unwrap().as_str()),
+            (Status::Completed, "worked")
+        );
+        all_quiet().await;
+    }
+    let summary = engine.summary(run).await.unwrap();
+    assert_eq!((summary.status, summary.cancelled_by, summary.events), (Status::Completed, None, events));
+    engine.tree(run).await.unwrap();
+    drop(engine);
+    let engine = on(disk.disk(), workflow).open().await.unwrap();
+    let outcome = engine.handle(run).await.unwrap().outcome().await.unwrap();
+    assert_eq!(outcome.into_output().unwrap(), "worked");
+}
+
+#[tokio::test]
+async fn a_workflow_does_not_know_of_a_cancellation_before_it_is_written() {
+    let (disk, effects, paid) =
+        (SlowDisk::at("cancel_requested"), Effects::default(), Arc::new(Notify::new()));
+    let (log, till) = (effects.clone(), Arc::clone(&paid));
+    let order = flow("order", move |ctx: Ctx, ()| {
+        let (log, till) = (log.clone(), Arc::clone(&till));
+        async move {
+            ctx.step("pay", || async {
+                log.happen("pay");
+                till.notified().await;
+                Ok::<_, Failure>(())
+            })
+            .await?;
+            let shipped = ctx
+                .step("ship", || {
+                    log.happen("ship");
+                    std::future::pending::<Result<(), Failure>>()
+                })
+                .await;
+            log.step(&ctx.for_cleanup(), "refund").await?;
+            shipped
+        }
+    });
+    let engine = on(&disk, order.clone()).open().await.unwrap();
+    let handle = engine.start(&order, ()).await.unwrap();
+    until(&effects, "pay", 1).await;
+    let cancel = || {
+        let (engine, run) = (engine.clone(), handle.run());
+        tokio::spawn(async move { engine.cancel(run, "changed my mind", "ada").await })
+    };
+    let first = cancel();
+    disk.is_writing().await;
+    paid.notify_one();
+    let second = cancel();
+    all_quiet().await;
+    assert_eq!(effects.all(), ["pay", "ship"]);
+    assert!(!first.is_finished() && !second.is_finished(), "a cancellation was promised that is not written");
+    disk.go_on();
+    assert_eq!(soon(first).await.unwrap(), Ok(Delivered::Now));
+    assert_eq!(soon(second).await.unwrap(), Ok(Delivered::Now));
+    assert_eq!(soon(handle.outcome()).await.unwrap().status(), Status::Cancelled);
+    assert_eq!(effects.all(), ["pay", "ship", "refund"]);
+    let requests = kinds(&engine, handle.run()).await.into_iter().filter(|kind| kind == "cancel_requested");
+    assert_eq!(requests.count(), 1);
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redraft::store::MemoryStore;
-use redraft::{Answer, Ctx, Delivered, Ending, Engine, Failure, ManualClock, Question, Status, flow};
+use redraft::{Answer, Ctx, Delivered, Ending, Engine, Failure, ManualClock, Path, Question, Status, flow};
 use serde_json::json;
+use tokio::sync::Notify;
 
-use crate::support::on;
+use crate::support::{Effects, SlowDisk, on, soon, until};
 
 fn publish(question: Question) -> redraft::Flow<(), Answer> {
     flow("publish", move |ctx: Ctx, ()| {
@@ -65,17 +66,95 @@ async fn wrong_answers_are_refused_with_what_would_be_right() {
     assert_eq!(error.code(), "run-ended");
 }
 
+/// Asks twice, so that the run is not over when the first gate is closed.
+fn asks_twice() -> redraft::Flow<(), Answer> {
+    flow("asks-twice", |ctx: Ctx, ()| async move {
+        let first = ctx.gate("first", Question::new("?")).await?;
+        ctx.gate("second", Question::new("?")).await?;
+        Ok::<_, Failure>(first)
+    })
+}
+
 #[tokio::test]
-async fn of_many_who_answer_at_once_exactly_one_is_heard() {
-    let workflow = publish(Question::new("?"));
+async fn of_many_who_answer_at_once_exactly_one_is_heard_and_the_others_are_told() {
+    let workflow = asks_twice();
     let engine = on(&MemoryStore::new(), workflow.clone()).open().await.unwrap();
     let handle = engine.start(&workflow, ()).await.unwrap();
     handle.settled().await.unwrap();
     let answers =
-        (0..20).map(|n| engine.answer(handle.run(), "approve", Answer::new("approve").by(format!("p{n}"))));
-    let heard = futures_util::future::join_all(answers).await.into_iter().filter(Result::is_ok).count();
-    assert_eq!(heard, 1);
-    handle.outcome().await.unwrap().into_output().unwrap();
+        (0..20).map(|n| engine.answer(handle.run(), "first", Answer::new("approve").by(format!("p{n}"))));
+    let mut told = futures_util::future::join_all(answers).await;
+    let heard = told.iter().position(Result::is_ok).unwrap();
+    assert_eq!(told.swap_remove(heard), Ok(Delivered::Now));
+    for refused in told {
+        assert_eq!(refused.unwrap_err().code(), "gate-closed");
+    }
+    soon(handle.settled()).await.unwrap();
+    engine.answer(handle.run(), "second", Answer::new("approve")).await.unwrap();
+    assert_eq!(handle.outcome().await.unwrap().into_output().unwrap().by, format!("p{heard}"));
+}
+
+#[tokio::test]
+async fn a_gate_whose_answer_is_being_written_takes_no_other() {
+    let disk = SlowDisk::at("gate_answered");
+    let workflow = asks_twice();
+    let engine = on(&disk, workflow.clone()).open().await.unwrap();
+    let handle = engine.start(&workflow, ()).await.unwrap();
+    handle.settled().await.unwrap();
+    let (answering, run) = (engine.clone(), handle.run());
+    let first = tokio::spawn(async move { answering.answer(run, "first", Answer::new("approve")).await });
+    disk.is_writing().await;
+    let second = soon(engine.answer(run, "first", Answer::new("reject"))).await;
+    assert_eq!(second.unwrap_err().code(), "gate-closed");
+    assert!(!first.is_finished(), "an answer was said to be delivered before it was written");
+    disk.go_on();
+    assert_eq!(soon(first).await.unwrap(), Ok(Delivered::Now));
+}
+
+#[tokio::test]
+async fn gates_that_are_answered_at_the_same_moment_do_not_hide_a_later_one() {
+    let either = flow("either", |ctx: Ctx, ()| async move {
+        let ask = |ctx: Ctx, _| async move { ctx.gate("approve", Question::new("?")).await };
+        ctx.parallel_until("people", [1, 2], 2, ask, Result::is_ok).await;
+        ctx.gate("last", Question::new("?")).await
+    });
+    let engine = on(&MemoryStore::new(), either.clone()).open().await.unwrap();
+    let handle = engine.start(&either, ()).await.unwrap();
+    handle.settled().await.unwrap();
+    let answer = |gate| engine.answer(handle.run(), gate, Answer::new("approve"));
+    let (first, second) = tokio::join!(answer("people/1/approve"), answer("people/2/approve"));
+    assert_eq!(first, Ok(Delivered::Now));
+    assert!(
+        second.as_ref().is_ok_and(|told| *told == Delivered::Now)
+            || second.unwrap_err().code() == "gate-closed"
+    );
+    let settled = soon(handle.settled()).await.unwrap();
+    assert_eq!(settled.ending, Ending::Waiting { gates: vec![Path::new("last")] });
+    answer("last").await.unwrap();
+    assert_eq!(handle.outcome().await.unwrap().status(), Status::Completed);
+}
+
+#[tokio::test]
+async fn an_answer_whose_value_is_nested_too_deeply_is_refused_and_the_gate_stays_open() {
+    let store = MemoryStore::new();
+    let workflow = publish(Question::new("?"));
+    let engine = on(&store, workflow.clone()).open().await.unwrap();
+    let handle = engine.start(&workflow, ()).await.unwrap();
+    handle.settled().await.unwrap();
+    let nested = |levels| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+    // Whoever drives the run, the answer is looked at before it is left or written.
+    let other = on(&store, workflow).open().await.unwrap();
+    for levels in [65, 126, 500] {
+        for engine in [&engine, &other] {
+            let answer = Answer::new("approve").value(nested(levels));
+            let error = engine.answer(handle.run(), "approve", answer).await.unwrap_err();
+            assert_eq!(error.code(), "does-not-fit", "{levels} levels");
+        }
+    }
+    assert_eq!(handle.settled().await.unwrap().status(), Status::Waiting);
+    let answer = Answer::new("approve").value(nested(60));
+    assert_eq!(engine.answer(handle.run(), "approve", answer.clone()).await.unwrap(), Delivered::Now);
+    assert_eq!(handle.outcome().await.unwrap().into_output().unwrap(), answer);
 }
 
 async fn after_the_deadline(question: Question) -> Result<Answer, Failure> {
@@ -195,4 +274,130 @@ async fn a_gate_that_was_abandoned_is_not_left_open() {
     handle.settled().await.unwrap();
     engine.answer(handle.run(), "last", Answer::new("approve")).await.unwrap();
     assert_eq!(handle.outcome().await.unwrap().status(), Status::Completed);
+}
+
+/// The second asks and the first is quicker; then the run goes on for as long as it is let.
+fn outrun(effects: &Effects, quick: &Arc<Notify>, go_on: &Arc<Notify>) -> redraft::Flow<(), ()> {
+    let (effects, quick, go_on) = (effects.clone(), Arc::clone(quick), Arc::clone(go_on));
+    flow("outrun", move |ctx: Ctx, ()| {
+        let (effects, quick, go_on) = (effects.clone(), Arc::clone(&quick), Arc::clone(&go_on));
+        async move {
+            ctx.parallel_until(
+                "both",
+                [1, 2],
+                2,
+                |ctx, n| {
+                    let quick = &quick;
+                    async move {
+                        if n == 2 {
+                            return ctx.gate("approve", Question::new("?")).await.map(drop);
+                        }
+                        ctx.step("quick", || async {
+                            quick.notified().await;
+                            Ok::<_, Failure>(())
+                        })
+                        .await
+                    }
+                },
+                Result::is_ok,
+            )
+            .await;
+            ctx.step("after", || async {
+                effects.happen("after");
+                go_on.notified().await;
+                Ok::<_, Failure>(())
+            })
+            .await
+        }
+    })
+}
+
+#[tokio::test]
+async fn a_gate_that_is_abandoned_while_it_opens_is_not_left_open() {
+    let (disk, effects) = (SlowDisk::at("gate_opened"), Effects::default());
+    let (quick, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let workflow = outrun(&effects, &quick, &go_on);
+    let engine = on(&disk, workflow.clone()).open().await.unwrap();
+    let handle = engine.start(&workflow, ()).await.unwrap();
+    disk.is_writing().await;
+    quick.notify_one();
+    until(&effects, "after", 1).await;
+    disk.go_on();
+    let mut events = engine.events(handle.run(), 0).await.unwrap();
+    while soon(events.next()).await.unwrap().unwrap().kind != "gate_closed" {}
+    let summary = engine.summary(handle.run()).await.unwrap();
+    assert_eq!((summary.status, summary.gates.len()), (Status::Running, 0));
+    let heads = engine.list(redraft::store::Query::default()).await.unwrap();
+    assert_eq!(heads[0].standing.status, Status::Running);
+    go_on.notify_one();
+    assert_eq!(handle.outcome().await.unwrap().status(), Status::Completed);
+}
+
+/// The process dies after the quicker one has won and before anything is written about the one that asks.
+#[tokio::test]
+async fn a_gate_that_is_abandoned_on_replay_is_not_left_open() {
+    let (disk, effects) = (SlowDisk::at("step_succeeded"), Effects::default());
+    let (quick, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let workflow = outrun(&effects, &quick, &go_on);
+    let engine = on(&disk, workflow.clone()).open().await.unwrap();
+    let handle = engine.start(&workflow, ()).await.unwrap();
+    quick.notify_one();
+    disk.is_writing().await;
+    drop(engine);
+    let engine = on(disk.disk(), workflow).open().await.unwrap();
+    until(&effects, "after", 1).await;
+    let mut events = engine.events(handle.run(), 0).await.unwrap();
+    while soon(events.next()).await.unwrap().unwrap().kind != "gate_closed" {}
+    let summary = engine.summary(handle.run()).await.unwrap();
+    assert_eq!((summary.status, summary.gates.len()), (Status::Running, 0));
+    go_on.notify_one();
+    let outcome = soon(engine.handle(handle.run()).await.unwrap().outcome()).await.unwrap();
+    assert_eq!(outcome.status(), Status::Completed);
+}
+
+#[tokio::test]
+async fn a_gate_that_was_open_when_the_workflow_panicked_is_asked_again() {
+    let store = MemoryStore::new();
+    let (panics, asked) = (Arc::new(std::sync::atomic::AtomicBool::new(true)), Arc::new(Notify::new()));
+    let (is_broken, ready) = (Arc::clone(&panics), Arc::clone(&asked));
+    let both = flow("both", move |ctx: Ctx, ()| {
+        let (is_broken, ready) = (Arc::clone(&is_broken), Arc::clone(&ready));
+        async move {
+            let results = ctx
+                .parallel("both", [1, 2], 2, |ctx, n| {
+                    let (is_broken, ready) = (Arc::clone(&is_broken), Arc::clone(&ready));
+                    async move {
+                        if n == 1 {
+                            return ctx.gate("approve", Question::new("?")).await.map(|answer| answer.choice);
+                        }
+                        ctx.step("wait", || async {
+                            ready.notified().await;
+                            Ok::<_, Failure>(())
+                        })
+                        .await?;
+                        assert!(
+                            !is_broken.load(std::sync::atomic::Ordering::Relaxed),
+                            "a mistake in the workflow"
+                        );
+                        Ok("mended".to_owned())
+                    }
+                })
+                .await;
+            Failure::gather(results)
+        }
+    });
+    let engine = on(&store, both.clone()).open().await.unwrap();
+    let handle = engine.start(&both, ()).await.unwrap();
+    let mut events = engine.events(handle.run(), 0).await.unwrap();
+    while events.next().await.unwrap().unwrap().kind != "gate_opened" {}
+    asked.notify_one();
+    assert_eq!(handle.outcome().await.unwrap().into_output().unwrap_err().code, "panicked");
+    panics.store(false, std::sync::atomic::Ordering::Relaxed);
+    let handle = engine.resume(handle.run()).await.unwrap();
+    let waiting = soon(handle.settled()).await.unwrap();
+    assert_eq!(waiting.ending, Ending::Waiting { gates: vec![Path::new("both/1/approve")] });
+    let told = engine.answer(handle.run(), "both/1/approve", Answer::new("approve")).await;
+    assert_eq!(told, Ok(Delivered::Now));
+    let outcome = soon(handle.outcome()).await.unwrap();
+    assert_eq!(outcome.into_output().unwrap(), json!(["approve", "mended"]));
 }

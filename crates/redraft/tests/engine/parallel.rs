@@ -7,7 +7,7 @@ use redraft::store::MemoryStore;
 use redraft::{Ctx, Engine, Failure, Status, flow};
 use tokio::sync::Notify;
 
-use crate::support::{Effects, on, until};
+use crate::support::{Effects, SlowDisk, on, soon, until};
 
 #[tokio::test]
 async fn never_more_than_the_limit_are_under_way_and_results_keep_their_order() {
@@ -135,4 +135,51 @@ async fn what_was_abandoned_stays_abandoned_after_a_restart() {
     for candidate in ["one", "two", "three"] {
         assert_eq!(effects.count(candidate), 1, "{:?}", effects.all());
     }
+}
+
+/// Two items; the first fails while the second, which has done a step, is at its next one.
+fn pair(effects: &Effects) -> redraft::Flow<(), Vec<()>> {
+    let effects = effects.clone();
+    flow("pair", move |ctx: Ctx, ()| {
+        let effects = effects.clone();
+        async move {
+            ctx.try_parallel("pair", 1..=2, 2, |ctx, n: u32| {
+                let effects = &effects;
+                async move {
+                    if n == 1 {
+                        return ctx
+                            .step("fail", || async {
+                                until(effects, "stuck", 1).await;
+                                effects.happen("fail");
+                                Err::<(), _>(Failure::terminal("broken", "it broke"))
+                            })
+                            .await;
+                    }
+                    effects.step(&ctx, "one").await?;
+                    ctx.step("stuck", || {
+                        effects.happen("stuck");
+                        std::future::pending::<Result<(), Failure>>()
+                    })
+                    .await
+                }
+            })
+            .await
+        }
+    })
+}
+
+#[tokio::test]
+async fn a_crash_between_the_failure_of_an_item_and_that_of_the_group_changes_nothing() {
+    let (disk, effects) = (SlowDisk::at("step_failed"), Effects::default());
+    let workflow = pair(&effects);
+    let engine = on(&disk, workflow.clone()).open().await.unwrap();
+    let run = engine.start(&workflow, ()).await.unwrap().run();
+    disk.is_writing().await;
+    drop(engine);
+    let engine = on(disk.disk(), workflow).open().await.unwrap();
+    let outcome = soon(engine.handle(run).await.unwrap().outcome()).await.unwrap();
+    let failure = outcome.into_output().unwrap_err();
+    assert_eq!((failure.code.as_str(), failure.at), ("broken", vec![redraft::Path::new("pair/1/fail")]));
+    assert_eq!(engine.summary(run).await.unwrap().status, Status::Failed);
+    assert_eq!((effects.count("one"), effects.count("fail")), (1, 1));
 }

@@ -11,7 +11,11 @@ async fn exactly_one_drives(store: impl Store + Clone) {
     let open = |workflow| Engine::on(store.clone()).workflow(workflow).policy(impatient()).open();
     let first = open(stuck.clone()).await.unwrap();
     let handle = first.start(&stuck, ()).await.unwrap();
-    until(&effects, "second", 1).await;
+    // Until the beginning of the step is written too: then the first engine has nothing left to write by itself, and so
+    // no way to find out on its own that it lost the run.
+    let is_second = |event: &redraft::view::Event| event.path == Some(redraft::Path::new("second"));
+    let mut events = first.events(handle.run(), 0).await.unwrap();
+    while !is_second(&events.next().await.unwrap().unwrap()) {}
 
     let second = open(interrupted(&effects, true)).await.unwrap();
     assert!(second.driving().is_empty(), "the second engine took a run that is being driven");

@@ -6,7 +6,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use redraft::store::MemoryStore;
-use redraft::{Ctx, Ending, Engine, Failure, Fault, Faults, ManualClock, Retry, Status, Step, flow};
+use redraft::{
+    Ctx, Ending, Engine, Failure, Fault, Faults, ManualClock, Path, Policy, Question, Retry, Status, Step,
+    flow,
+};
+use serde_json::{Value, json};
 
 use crate::support::{Effects, impatient, kinds, on};
 
@@ -168,6 +172,42 @@ async fn an_attempt_that_takes_too_long_is_given_up_and_tried_again() {
 }
 
 #[tokio::test]
+async fn a_step_that_names_a_part_of_its_policy_takes_the_rest_from_the_engine() {
+    let clock = Arc::new(ManualClock::default());
+    let minute = Duration::from_secs(60);
+    let engines = Policy { attempts: 4, timeout: Some(minute * 2), ..impatient() };
+    let cases = [
+        (Step::named("all"), 4, minute * 2),
+        (Step::named("patient").timeout(minute * 5), 4, minute * 5),
+        (Step::named("hasty").attempts(2), 2, minute * 2),
+        (Step::named("both").timeout(minute).attempts(1), 1, minute),
+        (Step::named("own").policy(Policy { attempts: 2, ..engines.clone() }).timeout(minute), 2, minute),
+    ];
+    let steps: Vec<Step> = cases.iter().map(|(step, ..)| step.clone()).collect();
+    let stuck = flow("stuck", move |ctx: Ctx, n: usize| {
+        let step = steps[n].clone();
+        async move { ctx.step(step, std::future::pending::<Result<(), Failure>>).await }
+    });
+    let builder = Engine::on(MemoryStore::new()).workflow(stuck.clone());
+    let engine = builder.policy(engines).clock(clock.clone()).open().await.unwrap();
+    for (n, (step, attempts, timeout)) in cases.into_iter().enumerate() {
+        let run = engine.start(&stuck, n).await.unwrap();
+        for _ in 0..attempts {
+            while clock.sleepers() == 0 {
+                tokio::task::yield_now().await;
+            }
+            clock.advance(timeout - Duration::from_millis(1));
+            assert_eq!(clock.sleepers(), 1, "{step:?} gave up too early");
+            clock.advance(Duration::from_millis(1));
+        }
+        let failure = run.outcome().await.unwrap().into_output().unwrap_err();
+        assert_eq!(failure.code, "timeout", "{step:?}");
+        let failed = kinds(&engine, run.run()).await.into_iter().filter(|kind| kind == "step_failed").count();
+        assert_eq!(failed, attempts, "{step:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_panic_is_a_failure_and_harms_nobody_else() {
     let bad = flow("bad", |ctx: Ctx, outside: bool| async move {
         if outside {
@@ -210,6 +250,113 @@ async fn a_value_that_json_cannot_hold_is_refused_before_it_is_remembered() {
         let failure = run.outcome().await.unwrap().into_output().unwrap_err();
         assert_eq!(failure.code, code);
         assert_eq!(failure.at.len(), 1, "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn a_step_that_cannot_say_what_it_depends_on_takes_no_place_in_the_journal() {
+    let (store, effects) = (MemoryStore::new(), Effects::default());
+    let log = effects.clone();
+    let odd = flow("odd", move |ctx: Ctx, ()| {
+        let log = log.clone();
+        async move {
+            let step = Step::named("bad").input(&HashMap::from([((1, 2), 3)]));
+            let failure = ctx.step(step, || async { Ok::<_, Failure>(()) }).await.unwrap_err();
+            assert_eq!(
+                (failure.code.as_str(), failure.at),
+                ("input-not-serializable", vec![Path::new("bad")])
+            );
+            log.step(&ctx, "good").await?;
+            ctx.gate("go-on", Question::new("?")).await
+        }
+    });
+    let engine = on(&store, odd.clone()).open().await.unwrap();
+    let handle = engine.start(&odd, ()).await.unwrap();
+    let waiting = Ending::Waiting { gates: vec![Path::new("go-on")] };
+    assert_eq!(handle.settled().await.unwrap().ending, waiting);
+    drop(engine);
+    let engine = on(&store, odd).open().await.unwrap();
+    let handle = engine.handle(handle.run()).await.unwrap().typed::<redraft::Answer>();
+    assert_eq!(handle.settled().await.unwrap().ending, waiting);
+    assert_eq!(effects.all(), ["good"]);
+}
+
+#[tokio::test]
+async fn a_map_among_the_inputs_is_the_same_whatever_order_it_keeps() {
+    let (store, effects) = (MemoryStore::new(), Effects::default());
+    let log = effects.clone();
+    let mapped = flow("mapped", move |ctx: Ctx, ()| {
+        let log = log.clone();
+        async move {
+            // Made anew in every life, each time in another order.
+            let scores: HashMap<String, u32> = (0..20).map(|n| (n.to_string(), n)).collect();
+            let nested = [(1, HashMap::from([("scores", &scores)]))];
+            let step = Step::named("rank").input(&scores).input(&nested);
+            ctx.step(step, || async {
+                log.happen("rank");
+                Ok::<_, Failure>(())
+            })
+            .await?;
+            ctx.gate("go-on", Question::new("?")).await
+        }
+    });
+    let engine = on(&store, mapped.clone()).open().await.unwrap();
+    let run = engine.start(&mapped, ()).await.unwrap();
+    run.settled().await.unwrap();
+    drop(engine);
+    let engine = on(&store, mapped).open().await.unwrap();
+    let settled = engine.handle(run.run()).await.unwrap().settled().await.unwrap();
+    assert_eq!(settled.status(), Status::Waiting);
+    assert_eq!(effects.count("rank"), 1);
+}
+
+#[tokio::test]
+async fn a_failure_that_was_given_up_on_says_so_in_life_as_on_replay() {
+    let (store, effects) = (MemoryStore::new(), Effects::default());
+    let log = effects.clone();
+    let busy = flow("busy", move |ctx: Ctx, ()| {
+        let log = log.clone();
+        async move {
+            let result = ctx.step("press", || async { Err::<(), _>(PressError::Busy) }).await;
+            log.happen(format!("{:?}", result.unwrap_err()));
+            ctx.gate("go-on", Question::new("?")).await
+        }
+    });
+    let engine = on(&store, busy.clone()).open().await.unwrap();
+    let run = engine.start(&busy, ()).await.unwrap();
+    run.settled().await.unwrap();
+    drop(engine);
+    let engine = on(&store, busy).open().await.unwrap();
+    engine.handle(run.run()).await.unwrap().settled().await.unwrap();
+    let seen = effects.all();
+    assert!(seen[0].contains("retry: Never"), "{}", seen[0]);
+    assert_eq!(seen, [seen[0].clone(), seen[0].clone()]);
+}
+
+fn nested(levels: usize) -> Value {
+    (0..levels).fold(json!(1), |inner, _| json!([inner]))
+}
+
+#[tokio::test]
+async fn a_detail_that_is_nested_too_deeply_is_kept_as_text() {
+    let store = MemoryStore::new();
+    let detailed = flow("detailed", |ctx: Ctx, levels: usize| async move {
+        let complain = || async { Err::<(), _>(Failure::from("bad answer").with_detail(nested(levels))) };
+        let caught = ctx.step("caught", complain).await.unwrap_err();
+        let again = ctx.step("kept", || async { Ok::<_, Failure>(caught.detail.clone()) }).await?;
+        assert_eq!(again, caught.detail);
+        ctx.step("fatal", complain).await
+    });
+    let engine = on(&store, detailed.clone()).open().await.unwrap();
+    for (levels, is_text) in [(1, false), (64, false), (65, true), (126, true), (500, true)] {
+        let run = engine.start(&detailed, levels).await.unwrap();
+        let failure = run.outcome().await.unwrap().into_output().unwrap_err();
+        let wanted = if is_text { json!(nested(levels).to_string()) } else { nested(levels) };
+        assert_eq!(failure.detail.as_deref(), Some(&wanted), "{levels} levels");
+        let summary = engine.summary(run.run()).await.unwrap();
+        assert_eq!(summary.failure, Some(failure));
+        engine.tree(run.run()).await.unwrap();
+        assert!(kinds(&engine, run.run()).await.ends_with(&["run_finished".to_owned()]));
     }
 }
 

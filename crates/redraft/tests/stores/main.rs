@@ -4,5 +4,7 @@
 
 mod conformance;
 mod damage;
+mod locks;
+mod messages;
 mod processes;
 mod support;

@@ -1,4 +1,4 @@
-//! A workflow that writes, and a look into what it wrote.
+//! A workflow that writes, one that gets stuck, and a look into what was written.
 
 use std::path::Path;
 
@@ -12,6 +12,13 @@ pub(crate) fn writer() -> Flow<u32, u32> {
             ctx.step("write", || async { Ok::<_, Failure>(format!("{n:01024}")) }).await?;
         }
         Ok::<_, Failure>(steps)
+    })
+}
+
+/// Takes a step that never ends.
+pub(crate) fn stuck() -> Flow<(), ()> {
+    flow("stuck", |ctx: Ctx, ()| async move {
+        ctx.step("stuck", std::future::pending::<Result<(), Failure>>).await
     })
 }
 

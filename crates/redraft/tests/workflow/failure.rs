@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use redraft::store::MemoryStore;
 use redraft::workflow::{State, Workflow};
-use redraft::{Ending, Failure, Status};
+use redraft::{Ctx, Ending, Failure, Status};
 
 use crate::support::{Log, Trace, fail, mark, on, run};
 
@@ -230,4 +230,38 @@ async fn a_failure_in_the_cleanup_can_be_resumed_too() {
     let resumed = engine.resume(run.run()).await.unwrap();
     assert_eq!(resumed.outcome().await.unwrap().status(), Status::Completed);
     assert_eq!(log.all(), ["work", "finally/one", "finally/one"]);
+}
+
+/// The failure no longer says where it came from, and the cleanup failed after it.
+#[tokio::test]
+async fn a_failure_in_other_words_is_resumed_where_it_began_and_not_in_the_cleanup() {
+    let broken = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let try_it = |broken: &Arc<std::sync::atomic::AtomicBool>| {
+        let is_broken = broken.load(std::sync::atomic::Ordering::Relaxed);
+        async move { if is_broken { Err(Failure::from("jam")) } else { Ok(()) } }
+    };
+    let (press, broom) = (Arc::clone(&broken), Arc::clone(&broken));
+    let workflow = Workflow::<Trace>::named("reworded")
+        .flow("print", move |ctx: Ctx, _: Arc<Trace>| {
+            let press = Arc::clone(&press);
+            async move {
+                let printed = ctx.step("press", || try_it(&press)).await;
+                printed.map_err(|_| Failure::terminal("unprinted", "could not print"))?;
+                Ok(Trace::update())
+            }
+        })
+        .finally(|body| {
+            body.then("tidy", move |_: Arc<Trace>| {
+                let tidied = try_it(&broom);
+                async move { tidied.await.map(|()| Trace::update()) }
+            })
+        })
+        .build()
+        .unwrap();
+    let engine = on(&MemoryStore::new(), &workflow).open().await.unwrap();
+    let run = engine.start(&workflow, Trace::default()).await.unwrap();
+    assert_eq!(run.outcome().await.unwrap().into_output().unwrap_err().code, "unprinted");
+    broken.store(false, std::sync::atomic::Ordering::Relaxed);
+    let resumed = engine.resume(run.run()).await.unwrap();
+    assert_eq!(resumed.outcome().await.unwrap().status(), Status::Completed);
 }

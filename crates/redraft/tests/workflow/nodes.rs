@@ -176,6 +176,39 @@ async fn the_paths_of_a_fork_begin_with_the_same_state_and_are_joined_in_the_ord
 }
 
 #[tokio::test]
+async fn after_a_join_the_latest_end_of_a_loop_is_told_whichever_path_it_was_on() {
+    // (iterations before the fork, on its first path, on its second), and what is told after the join.
+    let cases =
+        [((1, Some(3), None), 3), ((1, None, Some(3)), 3), ((2, None, None), 2), ((1, Some(3), Some(4)), 4)];
+    for ((before, one, two), wanted) in cases {
+        let told = Arc::new(std::sync::Mutex::new(None));
+        let ear = Arc::clone(&told);
+        let refine = |max: Option<u32>| {
+            move |body: redraft::workflow::Body<Trace>| match max {
+                Some(max) => body.repeat_until("refine", max, |_| false, |body| body.then("count", count())),
+                None => body.then("mark", mark()),
+            }
+        };
+        let workflow = Workflow::<Trace>::named("loops")
+            .repeat_until("refine", before, |_| false, |body| body.then("count", count()))
+            .fork("both", |paths| paths.path("one", refine(one)).path("two", refine(two)))
+            .join("together")
+            .branch("ask", |ways| {
+                let listen = move |at: &redraft::workflow::At<'_, Trace>| {
+                    *ear.lock().unwrap() = at.loop_end("refine");
+                    false
+                };
+                ways.when("never", listen, |body| body.then("mark", mark()))
+            })
+            .build()
+            .unwrap();
+        output(&workflow).await;
+        let wanted = LoopEnd { iterations: wanted, by: LoopEnded::Cap };
+        assert_eq!(*told.lock().unwrap(), Some(wanted), "{before} {one:?} {two:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_gate_turns_an_answer_into_an_update() {
     let workflow = Workflow::<Trace>::named("asks")
         .start_with("draft", mark())
