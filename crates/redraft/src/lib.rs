@@ -1,8 +1,8 @@
 //! Iterative refinement made real: a model drafts, evidence judges, the draft is revised where it is wrong, until it is
 //! proven good enough or a limit is reached. Every step is journaled, so nothing is lost and nothing is paid for twice.
 //!
-//! This crate is the durable core: any workflow survives `kill -9` at any point, resumes at the exact step, and shows
-//! itself as a tree.
+//! This crate is the durable core, in which any workflow survives `kill -9` at any point, resumes at the exact step and
+//! shows itself as a tree, and the layer of models on it.
 //!
 //! ```
 //! use redraft::{Ctx, Engine, Failure, flow, store::MemoryStore};
@@ -24,8 +24,10 @@
 //! ```
 //!
 //! Where to go on: [`Ctx`] is all a workflow sees; [`workflow::Workflow`] is the typed builder with loops, branches and
-//! gates; [`Engine`] starts, resumes, cancels and forks; [`store::SqliteStore`] is the store for real work.
+//! gates; [`Engine`] starts, resumes, cancels and forks; [`store::SqliteStore`] is the store for real work; [`llm`] has
+//! the models.
 
+pub mod llm;
 pub mod store;
 pub mod view;
 pub mod workflow;

@@ -146,7 +146,7 @@ prop_compose! {
     fn any_update()(
         topic in any::<Option<String>>(),
         draft in any::<Option<Option<String>>>(),
-        score in proptest::option::of((-8_i8..8).prop_map(|eighths| f64::from(eighths) / 8.0)),
+        score in proptest::option::of(-1.0..1.0_f64),
         critiques in prop::collection::vec("[a-c]{0,2}", 0..4),
         facts in prop::collection::btree_map("[a-c]", "[a-c]", 0..4),
     ) -> EssayUpdate {

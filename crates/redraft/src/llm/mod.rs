@@ -1,0 +1,80 @@
+//! Models: one trait for everything that answers a prompt.
+//!
+//! A [`Model`] takes a [`Request`] and gives a [`Completion`] or an [`Error`] that says whose fault it is and whether to
+//! try again. [`provider`] speaks to the services people have keys for and to everything that speaks OpenAI's
+//! language; [`Scripted`] answers from a script, for tests and dry runs. [`ask`] gets a value of a type out of any of
+//! them.
+//!
+//! A call belongs into a step ([`Ctx::step`](crate::Ctx::step)): its policy decides about trying again, its journal
+//! remembers the answer. [`Metered`] lets a [`Budget`] pay for the calls of any model.
+//!
+//! To add a provider: a file in `provider/` with its three pure functions (what is sent, what a reply means, what a
+//! piece of a stream means), a line in `provider::KNOWN`, and its wire format in `tests/llm`.
+
+mod budget;
+mod error;
+mod message;
+mod metered;
+mod money;
+mod price;
+mod scripted;
+mod structured;
+
+#[cfg(feature = "http")]
+pub mod provider;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+pub use self::budget::{Allowance, Budget, BudgetError, Reservation, Resource, Spend};
+pub use self::error::Error;
+pub use self::message::{Completion, Finish, Message, OutputSchema, Request, Tool, ToolCall, Usage};
+pub use self::metered::Metered;
+pub use self::money::{BadMoney, Money};
+pub use self::price::{Price, PriceTable};
+pub use self::scripted::{Scripted, Turn};
+pub use self::structured::ask;
+
+/// A call under way. Dropping it cancels the call.
+pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Completion, Error>> + Send + 'a>>;
+
+/// Something that answers prompts.
+pub trait Model: Send + Sync + fmt::Debug + 'static {
+    /// Returns the name it is called by: `provider:model`.
+    fn name(&self) -> &str;
+
+    /// Says whether it can be held to [`Request::schema`]; otherwise the shape is asked for in words.
+    fn takes_schemas(&self) -> bool {
+        false
+    }
+
+    /// Answers a request. Text is handed to `listener` as it comes, if the model can; the completion holds all of it.
+    fn answer<'a>(&'a self, request: &'a Request, listener: &'a mut dyn Listener) -> Answering<'a>;
+}
+
+/// Somebody who wants to see text as it comes.
+pub trait Listener: Send {
+    /// Takes the next piece.
+    fn hear(&mut self, piece: &str);
+
+    /// Says whether anybody listens; if not, a model need not stream.
+    fn is_listening(&self) -> bool {
+        true
+    }
+}
+
+/// Nobody listens.
+impl Listener for () {
+    fn hear(&mut self, _: &str) {}
+
+    fn is_listening(&self) -> bool {
+        false
+    }
+}
+
+impl<F: FnMut(&str) + Send> Listener for F {
+    fn hear(&mut self, piece: &str) {
+        self(piece);
+    }
+}
