@@ -58,7 +58,8 @@ async fn a_call_that_is_cancelled_in_flight_counts_in_full() {
     {
         let call = model.answer(&asked, nobody);
         tokio::pin!(call);
-        std::future::poll_fn(|cx| std::task::Poll::Ready(drop(call.as_mut().poll(cx)))).await;
+        let begun = std::future::poll_fn(|cx| std::task::Poll::Ready(call.as_mut().poll(cx))).await;
+        assert!(begun.is_pending());
     }
     assert_eq!(budget.spent().usage.total(), most());
 }
