@@ -112,6 +112,20 @@ pub enum Error {
     /// The budget does not allow the call; it was not made.
     #[error(transparent)]
     Budget(#[from] BudgetError),
+    /// The recording does not hold this request.
+    #[error("the recording of `{model}` does not hold this request")]
+    NotRecorded {
+        /// The model.
+        model: String,
+    },
+    /// The file of a recording cannot be used.
+    #[error("the recording of `{model}` cannot be used: {reason}")]
+    Cassette {
+        /// The model.
+        model: String,
+        /// What is wrong, and where.
+        reason: String,
+    },
     /// The script of a scripted model has come to its end.
     #[error("the script of `{model}` has no answer number {turn}")]
     ScriptOver {
@@ -137,6 +151,8 @@ impl Fault for Error {
             Self::Timeout { .. } => "model-timeout",
             Self::Network { .. } => "model-network",
             Self::Budget(error) => error.code(),
+            Self::NotRecorded { .. } => "model-not-recorded",
+            Self::Cassette { .. } => "model-cassette",
             Self::ScriptOver { .. } => "model-script-over",
         }
     }
@@ -155,6 +171,8 @@ impl Fault for Error {
             | Self::Refused { .. }
             | Self::BadRequest { .. }
             | Self::Budget(_)
+            | Self::NotRecorded { .. }
+            | Self::Cassette { .. }
             | Self::ScriptOver { .. } => Retry::Never,
         }
     }

@@ -51,8 +51,8 @@ impl<M: Model> Model for Metered<M> {
             let used = match &answered {
                 Ok(completion) => Some(completion.usage),
                 Err(Error::Malformed { usage, .. }) => *usage,
-                // The model was at it, and nobody knows how far it came.
-                Err(Error::Timeout { .. } | Error::Truncated { .. }) => None,
+                // The model was at it, and nobody knows how far it came or what it took.
+                Err(Error::Timeout { .. } | Error::Truncated { .. } | Error::Cassette { .. }) => None,
                 // It was turned away before it read anything.
                 Err(_) => Some(Usage::default()),
             };

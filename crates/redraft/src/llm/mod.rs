@@ -3,7 +3,7 @@
 //! A [`Model`] takes a [`Request`] and gives a [`Completion`] or an [`Error`] that says whose fault it is and whether to
 //! try again. [`provider`] speaks to the services people have keys for and to everything that speaks OpenAI's
 //! language; [`Scripted`] answers from a script, for tests and dry runs. [`ask`] gets a value of a type out of any of
-//! them.
+//! them; [`Recorder`] and [`Player`] keep real answers for tests.
 //!
 //! A call belongs into a step ([`Ctx::step`](crate::Ctx::step)): its policy decides about trying again, its journal
 //! remembers the answer. [`Metered`] lets a [`Budget`] pay for the calls of any model.
@@ -12,6 +12,7 @@
 //! piece of a stream means), a line in `provider::KNOWN`, and its wire format in `tests/llm`.
 
 mod budget;
+mod cassette;
 mod error;
 mod message;
 mod metered;
@@ -28,6 +29,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 pub use self::budget::{Allowance, Budget, BudgetError, Reservation, Resource, Spend};
+pub use self::cassette::{Player, Recorder};
 pub use self::error::Error;
 pub use self::message::{Completion, Finish, Message, OutputSchema, Request, Tool, ToolCall, Usage};
 pub use self::metered::Metered;

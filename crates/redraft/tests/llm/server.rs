@@ -53,6 +53,8 @@ type Answer = Arc<dyn Fn(&Heard, usize) -> Say + Send + Sync>;
 pub(crate) struct Server {
     pub(crate) address: String,
     heard: Arc<Mutex<Vec<Heard>>>,
+    /// Requests that were read and not answered yet.
+    now: Arc<AtomicUsize>,
     most_at_once: Arc<AtomicUsize>,
 }
 
@@ -68,20 +70,15 @@ impl Server {
         let server = Self {
             address: format!("http://{}", listener.local_addr().unwrap()),
             heard: Arc::default(),
+            now: Arc::default(),
             most_at_once: Arc::default(),
         };
         let (it, answer): (Self, Answer) = (server.clone(), Arc::new(answer));
-        let now = Arc::new(AtomicUsize::new(0));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (it, answer, now) = (it.clone(), Arc::clone(&answer), Arc::clone(&now));
-                tokio::spawn(async move {
-                    let at_once = now.fetch_add(1, Ordering::SeqCst) + 1;
-                    it.most_at_once.fetch_max(at_once, Ordering::SeqCst);
-                    // A client that gives up in the middle is no concern of the server's.
-                    let _ = it.serve(stream, &answer).await;
-                    now.fetch_sub(1, Ordering::SeqCst);
-                });
+                let (it, answer) = (it.clone(), Arc::clone(&answer));
+                // A client that gives up in the middle is no concern of the server's.
+                tokio::spawn(async move { it.serve(stream, &answer).await });
             }
         });
         server
@@ -114,10 +111,14 @@ impl Server {
             all.push(heard.clone());
             all.len() - 1
         };
+        let at_once = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most_at_once.fetch_max(at_once, Ordering::SeqCst);
         // Others get a turn, so that requests can pile up.
         for _ in 0..5 {
             tokio::task::yield_now().await;
         }
+        // Before the answer is sent: once the client has it, it may begin the next.
+        self.now.fetch_sub(1, Ordering::SeqCst);
         match answer(&heard, before) {
             Say::All { status, headers, body } => {
                 let headers: String =
