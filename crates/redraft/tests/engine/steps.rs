@@ -12,7 +12,7 @@ use redraft::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Effects, impatient, kinds, on};
+use crate::support::{Effects, impatient, kinds, on, until};
 
 #[tokio::test]
 async fn a_run_returns_what_its_workflow_returns() {
@@ -451,4 +451,55 @@ async fn groups_hold_the_pages_own_example() {
     let names: Vec<&str> =
         drawn.lines().skip(1).map(|line| line.split("  ").next().unwrap_or(line)).collect();
     assert!(drawn.contains("├─ ✓ refinement_2\n│  ├─ ✓ critique_content"), "{names:?}\n{drawn}");
+}
+
+#[tokio::test]
+async fn a_key_gives_a_failed_run_as_it_is_and_does_not_try_it_again() {
+    let effects = Effects::default();
+    let log = effects.clone();
+    let order = flow("order", move |ctx: Ctx, ()| {
+        let log = log.clone();
+        async move {
+            ctx.step("charge", || async {
+                log.happen("charge");
+                Err::<(), _>(Failure::terminal("card-refused", "no"))
+            })
+            .await
+        }
+    });
+    let engine = on(&MemoryStore::new(), order.clone()).open().await.unwrap();
+    let start = || redraft::Start::default().key("order-17");
+    for _ in 0..3 {
+        let run = engine.start_with(&order, (), start()).await.unwrap();
+        assert_eq!(run.outcome().await.unwrap().into_output().unwrap_err().code, "card-refused");
+    }
+    assert_eq!(effects.count("charge"), 1);
+}
+
+#[tokio::test]
+async fn a_ctx_that_outlives_its_run_gets_nothing_done() {
+    let (effects, go) = (Effects::default(), Arc::new(tokio::sync::Notify::new()));
+    let (log, late) = (effects.clone(), Arc::clone(&go));
+    let leaky = flow("leaky", move |ctx: Ctx, ()| {
+        let (log, late) = (log.clone(), Arc::clone(&late));
+        async move {
+            let kept = ctx.clone();
+            tokio::spawn(async move {
+                late.notified().await;
+                log.happen("woken");
+                log.step(&kept, "too late").await
+            });
+            ctx.step("work", || async { Ok::<_, Failure>(()) }).await
+        }
+    });
+    let engine = on(&MemoryStore::new(), leaky.clone()).open().await.unwrap();
+    let run = engine.start(&leaky, ()).await.unwrap();
+    run.outcome().await.unwrap().into_output().unwrap();
+    go.notify_one();
+    until(&effects, "woken", 1).await;
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(effects.all(), ["woken"]);
+    assert_eq!(engine.summary(run.run()).await.unwrap().steps_done, 1);
 }
