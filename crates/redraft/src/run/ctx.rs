@@ -282,7 +282,7 @@ impl Ctx {
 
     /// Says how the run went, for its status: [`Conclusion::Completed`] unless said otherwise.
     pub fn conclude(&self, conclusion: Conclusion) {
-        self.live.closing().conclusion = conclusion;
+        self.live.conclude(conclusion);
     }
 
     /// Says what lists shall show of this run, as a JSON object.

@@ -78,7 +78,7 @@ async fn run_to_end(live: &Arc<Live>, definition: &dyn Erased, input: &RawValue)
 }
 
 fn ending_of(live: &Live, result: Result<Box<RawValue>, Failure>) -> RunEnding {
-    let conclusion = live.closing().conclusion;
+    let conclusion = live.conclusion();
     let cancelled = live.cancel_reason().filter(|_| live.cancel_seen.load(Ordering::Relaxed));
     let end = |status, stop, output, failure| RunEnding { status, stop, output, failure, reason: None };
     match (cancelled, result) {

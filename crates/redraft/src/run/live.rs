@@ -48,7 +48,8 @@ pub(crate) struct Live {
     /// The last event that is on disk, for those who follow it. Apart from the phase, because it changes with every
     /// step and would wake everybody who waits for the end.
     pub(super) written: watch::Sender<u64>,
-    closing: Mutex<Closing>,
+    /// What the workflow has said about its ending so far.
+    conclusion: Mutex<Conclusion>,
 }
 
 /// The end of the journal: what has a number, and what waits to be written.
@@ -87,12 +88,6 @@ impl Log {
     fn consume(&mut self, message: Option<MessageId>) {
         self.consumes.extend(message.filter(|message| !self.consumes.contains(message)));
     }
-}
-
-/// What a workflow has said about its ending so far.
-#[derive(Default)]
-pub(super) struct Closing {
-    pub(super) conclusion: Conclusion,
 }
 
 struct OpenGate {
@@ -172,7 +167,7 @@ impl Live {
             busy: AtomicUsize::new(0),
             phase: watch::Sender::new(Phase::Running),
             written: watch::Sender::new(seq),
-            closing: Mutex::default(),
+            conclusion: Mutex::default(),
         })
     }
 
@@ -382,8 +377,12 @@ impl Live {
         lock(&self.log).summary = Some(summary);
     }
 
-    pub(super) fn closing(&self) -> MutexGuard<'_, Closing> {
-        lock(&self.closing)
+    pub(super) fn conclude(&self, conclusion: Conclusion) {
+        *lock(&self.conclusion) = conclusion;
+    }
+
+    pub(super) fn conclusion(&self) -> Conclusion {
+        *lock(&self.conclusion)
     }
 
     /// Stops driving. The workflow's future is dropped where it stands; the journal keeps what it has.

@@ -17,7 +17,7 @@ use crate::journal::state::{Body, Entry, GateState, Run, StepResult};
 use crate::journal::{Event, GateClosed, GroupKind, Header, Record, codec};
 use crate::outcome::Status;
 use crate::path::Path;
-use crate::store::{Claim, Claimed, Epoch, Which};
+use crate::store::{self, Claim, Claimed, Epoch, Which};
 
 /// How many journals are read at the same time when an engine opens.
 const READ_AT_ONCE: usize = 64;
@@ -110,8 +110,8 @@ impl Core {
         }
         self.resumable(run, &state)?;
         let claimed = self.store.claim(Claim { driver: self.driver, which }).await?;
-        let epoch = claimed.first().map_or(Epoch(0), |claimed| claimed.epoch);
-        self.take_over(run, epoch).await
+        let claimed = claimed.first().ok_or(store::Error::NotFound { run })?;
+        self.take_over(run, claimed.epoch).await
     }
 
     /// Drives a run that was claimed. If that is impossible, lets go of it again.

@@ -401,3 +401,18 @@ async fn a_gate_that_was_open_when_the_workflow_panicked_is_asked_again() {
     let outcome = soon(handle.outcome()).await.unwrap();
     assert_eq!(outcome.into_output().unwrap(), json!(["approve", "mended"]));
 }
+
+#[tokio::test]
+async fn a_run_that_failed_because_nobody_answered_asks_again_when_it_is_resumed() {
+    let clock = Arc::new(ManualClock::default());
+    let workflow = publish(Question::new("?").within(Duration::from_secs(60)));
+    let engine = on(&MemoryStore::new(), workflow.clone()).clock(clock.clone()).open().await.unwrap();
+    let run = engine.start(&workflow, ()).await.unwrap();
+    run.settled().await.unwrap();
+    clock.advance(Duration::from_secs(60));
+    assert_eq!(run.outcome().await.unwrap().into_output().unwrap_err().code, "gate-expired");
+    let resumed = engine.resume(run.run()).await.unwrap().typed::<Answer>();
+    assert_eq!(resumed.settled().await.unwrap().status(), Status::Waiting);
+    engine.answer(run.run(), "approve", Answer::new("approve").by("late")).await.unwrap();
+    assert_eq!(resumed.outcome().await.unwrap().into_output().unwrap().by, "late");
+}

@@ -224,3 +224,22 @@ async fn a_provider_that_cannot_be_used_is_refused_before_anything_is_sent() {
     assert_eq!(error.code(), "model-authentication");
     assert!(error.hint().unwrap().contains("OPENAI_API_KEY"));
 }
+
+#[tokio::test]
+async fn a_service_that_repeats_the_key_is_not_repeated() {
+    let echo =
+        format!(r#"{{"error":{{"message":"the key {SECRET} is not valid","code":"invalid_api_key"}}}}"#);
+    let broken = format!("data: {{\"error\":{{\"message\":\"{SECRET}\"}}}}\n\n");
+    let page = format!("<html>{}{SECRET}</html>", "x".repeat(490));
+    for say in
+        [Say::status(401, echo.clone()), Say::status(500, echo), Say::status(502, page), Say::ok(broken)]
+    {
+        let server = Server::saying(say).await;
+        let (failure, seen) = ask_in_a_step(&server, "openai", true).await;
+        assert!(!seen.contains(&SECRET[..12]), "{failure}");
+    }
+    let mut settings = Settings::default();
+    settings.base_url = Some(format!("http://ada:{SECRET}@127.0.0.1:1/v1"));
+    let shown = format!("{settings:?} {:?}", Provider::new("ollama", settings.clone()).unwrap());
+    assert!(!shown.contains(SECRET) && shown.contains("127.0.0.1:1/v1"), "{shown}");
+}

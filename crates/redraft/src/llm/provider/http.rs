@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::limits::Limits;
 use super::sse::Events;
 use super::wire::{About, Complaint, Draft, Trouble, Wire};
-use super::{Known, Settings, SetupError};
+use super::{Key, Known, Settings, SetupError};
 use crate::clock::{Clock, SystemClock};
 use crate::llm::{Completion, Error, Listener, Request, Usage};
 
@@ -23,7 +23,7 @@ pub(super) struct Connection {
     base: String,
     timeout: Duration,
     max_response: usize,
-    has_key: bool,
+    key: Option<Key>,
     limits: Limits,
 }
 
@@ -73,7 +73,7 @@ impl Connection {
             base,
             timeout: settings.timeout,
             max_response: settings.max_response,
-            has_key: settings.key.is_some(),
+            key: settings.key,
             limits,
         })
     }
@@ -86,7 +86,7 @@ impl Connection {
         listener: &mut dyn Listener,
     ) -> Result<Completion, Error> {
         let asked = Asked { name, connection: self };
-        if let (Some(key), false) = (self.known.key_variable, self.has_key) {
+        if let (Some(key), false) = (self.known.key_variable, self.key.is_some()) {
             let message = "no key is set".to_owned();
             return Err(Error::Authentication { model: name.to_owned(), message, key });
         }
@@ -202,7 +202,7 @@ impl Connection {
         };
         retry_after = retry_after.or(complaint.retry_after_ms.map(Duration::from_millis));
         let model = asked.name.to_owned();
-        let message = words(&complaint.message, status);
+        let message = asked.words(&complaint.message, status);
         match (complaint.about, status.as_u16()) {
             (About::Key, _) | (_, 401 | 403) => {
                 Error::Authentication { model, message, key: self.known.key_variable.unwrap_or("a key") }
@@ -229,20 +229,40 @@ fn finished(asked: Asked<'_>, draft: Draft) -> Result<Draft, Error> {
 
 impl Asked<'_> {
     fn malformed(self, message: &str, usage: Option<Usage>) -> Error {
-        Error::Malformed { model: self.name.to_owned(), message: cut(message), usage }
+        Error::Malformed { model: self.name.to_owned(), message: self.clean(message), usage }
     }
 
     fn trouble(self, trouble: Trouble) -> Error {
         let model = self.name.to_owned();
         match trouble {
-            Trouble::Refused(message) => Error::Refused { model, message: cut(&message) },
+            Trouble::Refused(message) => Error::Refused { model, message: self.clean(&message) },
             Trouble::Malformed(message) => self.malformed(&message, None),
             Trouble::Broken(message) => Error::Overloaded {
                 model,
                 status: StatusCode::OK.as_u16(),
-                message: cut(&message),
+                message: self.clean(&message),
                 retry_after: None,
             },
+        }
+    }
+
+    fn words(self, message: &str, status: StatusCode) -> String {
+        if message.trim().is_empty() {
+            format!("status {}", status.as_u16())
+        } else {
+            self.clean(message.trim())
+        }
+    }
+
+    /// Shortens somebody else's words, and takes our key out of them: some services say which one they did not like.
+    fn clean(self, message: &str) -> String {
+        let message = match &self.connection.key {
+            Some(key) if !key.0.is_empty() => message.replace(&*key.0, "…"),
+            _ => message.to_owned(),
+        };
+        match message.char_indices().nth(WORDS) {
+            Some((at, _)) => format!("{}…", message.get(..at).unwrap_or_default()),
+            None => message,
         }
     }
 
@@ -250,14 +270,14 @@ impl Asked<'_> {
         if error.is_timeout() {
             return Error::Timeout { model: self.name.to_owned(), after: self.connection.timeout };
         }
-        Error::Network { model: self.name.to_owned(), message: root_of(error) }
+        Error::Network { model: self.name.to_owned(), message: self.clean(&root_of(error)) }
     }
 
     fn broke_off(self, error: &reqwest::Error) -> Error {
         if error.is_timeout() {
             return self.network(error);
         }
-        Error::Truncated { model: self.name.to_owned(), message: root_of(error) }
+        Error::Truncated { model: self.name.to_owned(), message: self.clean(&root_of(error)) }
     }
 }
 
@@ -267,7 +287,7 @@ fn root_of(error: &reqwest::Error) -> String {
     while let Some(inner) = cause.source() {
         cause = inner;
     }
-    if std::ptr::addr_eq(cause, error) { "the request failed".to_owned() } else { cut(&cause.to_string()) }
+    if std::ptr::addr_eq(cause, error) { "the request failed".to_owned() } else { cause.to_string() }
 }
 
 fn header(response: &Response, name: &str) -> Option<String> {
@@ -287,17 +307,6 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     }
     let at = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(after).ok()?;
     Some(crate::clock::Timestamp::from_millis(at.as_millisecond()).since(SystemClock.now()))
-}
-
-fn words(message: &str, status: StatusCode) -> String {
-    if message.trim().is_empty() { format!("status {}", status.as_u16()) } else { cut(message.trim()) }
-}
-
-fn cut(message: &str) -> String {
-    match message.char_indices().nth(WORDS) {
-        Some((at, _)) => format!("{}…", message.get(..at).unwrap_or_default()),
-        None => message.to_owned(),
-    }
 }
 
 /// TLS with a provider of our own choice: the process-wide one belongs to the program, not to a library.

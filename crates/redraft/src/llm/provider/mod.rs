@@ -138,7 +138,7 @@ impl fmt::Debug for Key {
 }
 
 /// How a provider is to be reached.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Settings {
     /// Where it listens, if not where it usually does.
@@ -165,6 +165,21 @@ impl Default for Settings {
             concurrency: 32,
             per_minute: None,
         }
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // An address may hold a password, so what stands before the host is left out.
+        let base_url = self.base_url.as_deref().map(|url| url.rsplit_once('@').map_or(url, |(_, host)| host));
+        f.debug_struct("Settings")
+            .field("base_url", &base_url)
+            .field("key", &self.key)
+            .field("timeout", &self.timeout)
+            .field("max_response", &self.max_response)
+            .field("concurrency", &self.concurrency)
+            .field("per_minute", &self.per_minute)
+            .finish()
     }
 }
 
