@@ -29,6 +29,7 @@
 
 pub mod llm;
 pub mod store;
+pub mod verify;
 pub mod view;
 pub mod workflow;
 
