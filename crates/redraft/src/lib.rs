@@ -40,9 +40,11 @@ mod fingerprint;
 mod gate;
 mod id;
 mod journal;
+mod money;
 mod outcome;
 mod path;
 mod run;
+mod spend;
 mod suggest;
 
 pub use self::clock::{BadTimestamp, Clock, ManualClock, Pause, SystemClock, Timestamp};

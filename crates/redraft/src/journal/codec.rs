@@ -1,7 +1,7 @@
 //! The text form of events: one flat JSON object each, and a batch of them as one JSON array.
 //!
 //! ```json
-//! {"v":1,"at":"2026-01-01T00:00:00.000Z","type":"step_succeeded","path":"draft","output":"…"}
+//! {"v":2,"at":"2026-01-01T00:00:00.000Z","type":"step_succeeded","path":"draft","output":"…"}
 //! ```
 //!
 //! JSON, because whoever opens the database must be able to read it with what they have (`sqlite3`, `jq`); flat and
@@ -20,9 +20,10 @@ use crate::gate::{Answer, Question};
 use crate::id::DriverId;
 use crate::outcome::{Status, Stop};
 use crate::path::Path;
+use crate::spend::Spend;
 
 /// The version that this build writes, and the newest it reads.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// Events waiting to be written together.
 #[derive(Debug, Default)]
@@ -100,6 +101,7 @@ enum Kind {
     StepStarted,
     StepSucceeded,
     StepFailed,
+    StepAbandoned,
     SleepStarted,
     SleepFinished,
     GateOpened,
@@ -112,7 +114,7 @@ enum Kind {
     RunReopened,
 }
 
-/// Every field that any event of version 1 has.
+/// Every field that any event has.
 #[derive(Serialize, Deserialize)]
 struct Wire<'a> {
     v: u32,
@@ -136,6 +138,8 @@ struct Wire<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retry_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    spend: Option<Spend>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     until: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     question: Option<Question>,
@@ -157,6 +161,8 @@ struct Wire<'a> {
     status: Option<Status>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stop: Option<Stop>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    input: Option<&'a RawValue>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     value: Option<&'a RawValue>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
@@ -191,16 +197,23 @@ impl<'a> Wire<'a> {
                 wire.attempt = Some(*attempt);
                 Kind::StepStarted
             }
-            Event::StepSucceeded { path, output } => {
+            Event::StepSucceeded { path, output, spend } => {
                 wire.path = Some(path.clone());
                 wire.output = Some(output);
+                wire.spend = *spend;
                 Kind::StepSucceeded
             }
-            Event::StepFailed { path, failure, retry_at } => {
+            Event::StepFailed { path, failure, retry_at, spend } => {
                 wire.path = Some(path.clone());
                 wire.failure = Some(failure.clone());
                 wire.retry_at = *retry_at;
+                wire.spend = *spend;
                 Kind::StepFailed
+            }
+            Event::StepAbandoned { path, spend } => {
+                wire.path = Some(path.clone());
+                wire.spend = Some(*spend);
+                Kind::StepAbandoned
             }
             Event::SleepStarted { path, until } => {
                 wire.path = Some(path.clone());
@@ -250,9 +263,10 @@ impl<'a> Wire<'a> {
                 wire.reason = ending.reason.clone();
                 Kind::RunFinished
             }
-            Event::RunReopened { by, forgets } => {
+            Event::RunReopened { by, forgets, input } => {
                 wire.by = Some(by.clone());
                 wire.forgets = Some(forgets.clone());
+                wire.input = input.as_deref();
                 Kind::RunReopened
             }
         };
@@ -272,6 +286,7 @@ impl<'a> Wire<'a> {
             attempt: None,
             failure: None,
             retry_at: None,
+            spend: None,
             until: None,
             question: None,
             deadline: None,
@@ -283,6 +298,7 @@ impl<'a> Wire<'a> {
             forgets: None,
             status: None,
             stop: None,
+            input: None,
             value: None,
             output: None,
         }
@@ -312,10 +328,16 @@ impl<'a> Wire<'a> {
                 fingerprint: self.fingerprint?,
                 attempt: self.attempt?,
             },
-            Kind::StepSucceeded => Event::StepSucceeded { path: self.path?, output: self.output?.to_owned() },
-            Kind::StepFailed => {
-                Event::StepFailed { path: self.path?, failure: self.failure?, retry_at: self.retry_at }
+            Kind::StepSucceeded => {
+                Event::StepSucceeded { path: self.path?, output: self.output?.to_owned(), spend: self.spend }
             }
+            Kind::StepFailed => Event::StepFailed {
+                path: self.path?,
+                failure: self.failure?,
+                retry_at: self.retry_at,
+                spend: self.spend,
+            },
+            Kind::StepAbandoned => Event::StepAbandoned { path: self.path?, spend: self.spend? },
             Kind::SleepStarted => Event::SleepStarted { path: self.path?, until: self.until? },
             Kind::SleepFinished => Event::SleepFinished { path: self.path? },
             Kind::GateOpened => {
@@ -333,7 +355,11 @@ impl<'a> Wire<'a> {
                 failure: self.failure,
                 reason: self.reason,
             })),
-            Kind::RunReopened => Event::RunReopened { by: self.by?, forgets: self.forgets? },
+            Kind::RunReopened => Event::RunReopened {
+                by: self.by?,
+                forgets: self.forgets?,
+                input: self.input.map(ToOwned::to_owned),
+            },
         })
     }
 }
@@ -343,11 +369,12 @@ mod tests {
     use super::*;
 
     /// One line per variant, as the versions of redraft wrote them. Lines are added, never changed.
-    const FIXTURES: &str = include_str!("fixtures/v1.jsonl");
+    const FIXTURES: &str = concat!(include_str!("fixtures/v1.jsonl"), include_str!("fixtures/v2.jsonl"));
 
     #[test]
     fn every_variant_of_every_version_still_loads_and_is_written_the_same() {
         let mut kinds = Vec::new();
+        let mut newest = 0;
         for line in FIXTURES.lines() {
             let mut records = Vec::new();
             decode(7, &format!("[{line}]"), &mut records).unwrap();
@@ -358,9 +385,11 @@ mod tests {
             // Lines of older versions need only load; the present version is also written as it was.
             if serde_json::from_str::<Wire<'_>>(line).unwrap().v == VERSION {
                 assert_eq!(batch.into_text(), format!("[{line}]"));
+                newest += 1;
             }
             kinds.push(serde_json::from_str::<Wire<'_>>(line).unwrap().kind);
         }
+        assert!(newest >= 17, "the present version has a line per variant");
         let mut next = Some(Kind::RunStarted);
         while let Some(kind) = next {
             assert!(kinds.contains(&kind), "no fixture for {kind:?}");
@@ -376,7 +405,8 @@ mod tests {
             Kind::GroupOpened => Kind::StepStarted,
             Kind::StepStarted => Kind::StepSucceeded,
             Kind::StepSucceeded => Kind::StepFailed,
-            Kind::StepFailed => Kind::SleepStarted,
+            Kind::StepFailed => Kind::StepAbandoned,
+            Kind::StepAbandoned => Kind::SleepStarted,
             Kind::SleepStarted => Kind::SleepFinished,
             Kind::SleepFinished => Kind::GateOpened,
             Kind::GateOpened => Kind::GateAnswered,
@@ -397,7 +427,7 @@ mod tests {
             ("not json at all".to_owned(), 5, "journal-unreadable"),
             (format!("[{good},{{\"v\":1}}]"), 6, "journal-unreadable"),
             (format!("[{good},{}]", good.replace("\"v\":1", "\"v\":9")), 6, "journal-from-the-future"),
-            ("[{\"v\":2,\"brand\":\"new\"}]".to_owned(), 5, "journal-from-the-future"),
+            ("[{\"v\":3,\"brand\":\"new\"}]".to_owned(), 5, "journal-from-the-future"),
             (
                 "[{\"v\":1,\"at\":\"2026-01-01T00:00:00Z\",\"type\":\"step_started\"}]".to_owned(),
                 5,

@@ -14,6 +14,7 @@ use crate::gate::{Answer, Question};
 use crate::id::{DriverId, RunId};
 use crate::outcome::{Status, Stop};
 use crate::path::Path;
+use crate::spend::Spend;
 
 /// An event with its place and time.
 #[derive(Clone, Debug)]
@@ -37,9 +38,11 @@ pub(crate) enum Event {
     /// An attempt at a step began. Rides along with the next commit, so the last ones may be lost in a crash.
     StepStarted { path: Path, fingerprint: Fingerprint, attempt: u32 },
     /// The step is done; this output is what every replay gets.
-    StepSucceeded { path: Path, output: Box<RawValue> },
+    StepSucceeded { path: Path, output: Box<RawValue>, spend: Option<Spend> },
     /// The attempt failed. With `retry_at` another one follows; without, the step has failed for good.
-    StepFailed { path: Path, failure: Failure, retry_at: Option<Timestamp> },
+    StepFailed { path: Path, failure: Failure, retry_at: Option<Timestamp>, spend: Option<Spend> },
+    /// Nobody waits for the attempt any more, but it has spent something. Rides along.
+    StepAbandoned { path: Path, spend: Spend },
     /// A durable timer was set.
     SleepStarted { path: Path, until: Timestamp },
     /// The timer rang.
@@ -58,8 +61,9 @@ pub(crate) enum Event {
     CancelRequested { reason: String, by: String },
     /// The run came to an end.
     RunFinished(Box<RunEnding>),
-    /// A failed run goes on: what stands in `forgets`, and all inside it, counts as not done.
-    RunReopened { by: String, forgets: Vec<Path> },
+    /// A run that had ended goes on: what stands in `forgets`, and all inside it, counts as not done. Another input
+    /// may allow more than the first one did.
+    RunReopened { by: String, forgets: Vec<Path>, input: Option<Box<RawValue>> },
 }
 
 /// What a run is: said once, at its start.

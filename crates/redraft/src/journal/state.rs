@@ -14,6 +14,7 @@ use crate::fingerprint::Fingerprint;
 use crate::gate::{Answer, Question};
 use crate::outcome::Status;
 use crate::path::Path;
+use crate::spend::Spend;
 
 /// A run, as far as its journal tells.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +38,12 @@ pub(crate) struct Run {
 pub(crate) struct Cancel {
     pub(crate) reason: String,
     pub(crate) by: String,
+}
+
+/// How an attempt ended.
+struct AttemptEnd {
+    failure: Option<Failure>,
+    spend: Option<Spend>,
 }
 
 /// Something with a path.
@@ -85,6 +92,7 @@ pub(crate) struct Attempt {
     pub(crate) started_at: Timestamp,
     pub(crate) ended_at: Option<Timestamp>,
     pub(crate) failure: Option<Failure>,
+    pub(crate) spend: Option<Spend>,
 }
 
 #[derive(Clone, Debug)]
@@ -135,9 +143,29 @@ impl Run {
     /// Says whether `entry` was closed by an earlier driver than the present one, or copied from another run: its
     /// answer is read from the journal and costs nothing now.
     pub(crate) fn is_replayed(&self, entry: &Entry) -> bool {
+        entry.closed_seq.is_some() && (entry.closed_in < self.lives || self.is_copied(entry))
+    }
+
+    /// Returns what each step has spent in this run; what a fork copied was paid for by another.
+    pub(crate) fn paid(&self) -> impl Iterator<Item = (&Path, Spend)> {
+        self.entries.iter().filter(|entry| !self.is_copied(entry)).filter_map(|entry| match &entry.body {
+            Body::Step { attempts, .. } => {
+                let spends = attempts.iter().filter_map(|attempt| attempt.spend);
+                spends
+                    .reduce(|mut sum, spend| {
+                        sum += spend;
+                        sum
+                    })
+                    .map(|spend| (&entry.path, spend))
+            }
+            _ => None,
+        })
+    }
+
+    fn is_copied(&self, entry: &Entry) -> bool {
         let copied =
             self.header.as_ref().and_then(|header| header.origin.as_ref()).map_or(0, |origin| origin.copied);
-        entry.closed_seq.is_some_and(|seq| entry.closed_in < self.lives || (copied > 0 && seq <= copied + 1))
+        copied > 0 && entry.closed_seq.is_some_and(|seq| seq <= copied + 1)
     }
 
     /// Folds one event in. Pure: no clock, no I/O, no randomness.
@@ -161,8 +189,8 @@ impl Run {
             (None, _) => Err("the run has not started".to_owned()),
             (Some(_), Event::RunStarted(_)) => Err("the run has started already".to_owned()),
             (Some(_), Event::RunReopened { .. }) => match &self.ending {
-                Some(ending) if ending.status == Status::Failed => Ok(()),
-                _ => Err("only a failed run can be reopened".to_owned()),
+                Some(ending) if matches!(ending.status, Status::Failed | Status::Exhausted) => Ok(()),
+                _ => Err("only a failed or exhausted run can be reopened".to_owned()),
             },
             (Some(_), _) if self.ending.is_some() => Err("the run has ended".to_owned()),
             (Some(_), _) => Ok(()),
@@ -182,19 +210,25 @@ impl Run {
             Event::StepStarted { path, fingerprint, attempt } => {
                 self.start_step(record, path, *fingerprint, *attempt)?;
             }
-            Event::StepSucceeded { path, output } => {
-                self.end_attempt(record, path, None, StepResult::Done(output.clone()))?;
+            Event::StepSucceeded { path, output, spend } => {
+                let end = AttemptEnd { failure: None, spend: *spend };
+                self.end_attempt(record, path, end, StepResult::Done(output.clone()))?;
                 self.close(record, path);
             }
-            Event::StepFailed { path, failure, retry_at } => {
+            Event::StepFailed { path, failure, retry_at, spend } => {
                 let result = match retry_at {
                     Some(_) => StepResult::Pending { retry_at: *retry_at },
                     None => StepResult::Failed(failure.clone()),
                 };
-                self.end_attempt(record, path, Some(failure.clone()), result)?;
+                let end = AttemptEnd { failure: Some(failure.clone()), spend: *spend };
+                self.end_attempt(record, path, end, result)?;
                 if retry_at.is_none() {
                     self.close(record, path);
                 }
+            }
+            Event::StepAbandoned { path, spend } => {
+                let end = AttemptEnd { failure: None, spend: Some(*spend) };
+                self.end_attempt(record, path, end, StepResult::Pending { retry_at: None })?;
             }
             Event::SleepStarted { path, until } => {
                 self.open(record, path, Body::Sleep { until: *until, rang: false })?;
@@ -236,9 +270,12 @@ impl Run {
                 }
                 self.ending = Some(ending.clone());
             }
-            Event::RunReopened { forgets, .. } => {
+            Event::RunReopened { forgets, input, .. } => {
                 self.ending = None;
                 self.forget(forgets);
+                if let (Some(header), Some(input)) = (&mut self.header, input) {
+                    header.input = input.clone();
+                }
             }
         }
         Ok(())
@@ -286,7 +323,7 @@ impl Run {
         fingerprint: Fingerprint,
         attempt: u32,
     ) -> Result<(), String> {
-        let first = Attempt { n: attempt, started_at: record.at, ended_at: None, failure: None };
+        let first = Attempt { n: attempt, started_at: record.at, ended_at: None, failure: None, spend: None };
         if !self.index.contains_key(path) {
             if attempt != 1 {
                 return Err(format!("the first attempt at `{path}` has the number {attempt}"));
@@ -315,7 +352,7 @@ impl Run {
         &mut self,
         record: &Record,
         path: &Path,
-        failure: Option<Failure>,
+        end: AttemptEnd,
         ends_as: StepResult,
     ) -> Result<(), String> {
         let at = record.at;
@@ -324,7 +361,8 @@ impl Run {
                 match attempts.last_mut() {
                     Some(last) if last.ended_at.is_none() => {
                         last.ended_at = Some(at);
-                        last.failure = failure;
+                        last.failure = end.failure;
+                        last.spend = end.spend;
                     }
                     _ => return Err(format!("no attempt at `{path}` is under way")),
                 }

@@ -12,6 +12,7 @@ use crate::gate::{Answer, Question};
 use crate::id::DriverId;
 use crate::outcome::{Status, Stop};
 use crate::path::Path;
+use crate::spend::Spend;
 
 fn header() -> Event {
     Event::RunStarted(Box::new(Header {
@@ -43,10 +44,12 @@ fn event() -> impl Strategy<Value = Event> {
             fingerprint().prop_map(move |fingerprint| Event::StepStarted { path: path.clone(), fingerprint, attempt })
         }),
         4 => (path(), any::<String>())
-            .prop_map(|(path, text)| Event::StepSucceeded { path, output: to_raw_value(&text).unwrap() }),
+            .prop_map(|(path, text)| Event::StepSucceeded { path, output: to_raw_value(&text).unwrap(), spend: None }),
         3 => (path(), failure(), any::<bool>()).prop_map(|(path, failure, again)| {
-            Event::StepFailed { path, failure, retry_at: again.then_some(Timestamp::EPOCH) }
+            let spend = again.then(|| Spend { calls: 1, ..Spend::default() });
+            Event::StepFailed { path, failure, retry_at: again.then_some(Timestamp::EPOCH), spend }
         }),
+        1 => path().prop_map(|path| Event::StepAbandoned { path, spend: Spend { calls: 2, ..Spend::default() } }),
         2 => path().prop_map(|path| Event::GroupOpened { path, kind: GroupKind::Loop { max: 3 } }),
         1 => path().prop_map(|path| Event::GroupOpened { path, kind: GroupKind::Cleanup }),
         1 => path().prop_map(|path| Event::SleepStarted { path, until: Timestamp::EPOCH }),
@@ -62,7 +65,7 @@ fn event() -> impl Strategy<Value = Event> {
             Event::RunFinished(Box::new(RunEnding { status, stop, output: None, failure: None, reason: None }))
         }),
         1 => prop::collection::vec(path(), 0..3)
-            .prop_map(|forgets| Event::RunReopened { by: "ada".to_owned(), forgets }),
+            .prop_map(|forgets| Event::RunReopened { by: "ada".to_owned(), forgets, input: None }),
     ]
 }
 

@@ -5,17 +5,19 @@
 //! what is reserved or booked in a part counts in every budget around it, and must fit in all of them.
 //!
 //! The invariant: as long as providers count no more tokens than were reserved, *booked + reserved ≤ allowance* holds
-//! in every budget at every moment, whatever runs at the same time. Nothing here waits, journals or asks a model.
+//! in every budget at every moment, whatever runs at the same time. Nothing here waits or asks a model. The engine writes
+//! down what each step spent; [`Ctx::budget`] makes a budget that knows what a resumed run has spent before.
 //! Start reading at [`Budget::reserve`].
 
 use std::io;
-use std::ops::AddAssign;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
 use super::{Money, Price, PriceTable, Request, Usage};
 use crate::failure::{Fault, Retry};
+use crate::run::Ctx;
+use crate::spend::{Meter, Spend};
 
 /// What may be spent; what is not given is not limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,56 +44,6 @@ impl Allowance {
             tokens: tighter(self.tokens, other.tokens),
             calls: tighter(self.calls, other.calls),
         }
-    }
-}
-
-/// What was spent.
-///
-/// It serialises as `{"calls", "input_tokens", "output_tokens", "usd"}`, where `usd` is a decimal string, or null if it
-/// is not known. How much of the tokens was cached or reasoning is not kept: no limit depends on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "SpendJson", into = "SpendJson")]
-pub struct Spend {
-    /// How many calls were made.
-    pub calls: u64,
-    /// What they read and wrote.
-    pub usage: Usage,
-    /// What they cost; nothing as soon as the price of one of them was unknown.
-    pub money: Option<Money>,
-}
-
-/// Nothing was spent, and that is known.
-impl Default for Spend {
-    fn default() -> Self {
-        Self { calls: 0, usage: Usage::default(), money: Some(Money::ZERO) }
-    }
-}
-
-impl AddAssign for Spend {
-    fn add_assign(&mut self, more: Self) {
-        self.calls = self.calls.saturating_add(more.calls);
-        self.usage += more.usage;
-        self.money = self.money.zip(more.money).map(|(money, more)| money.saturating_add(more));
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct SpendJson {
-    calls: u64,
-    input_tokens: u64,
-    output_tokens: u64,
-    usd: Option<Money>,
-}
-
-impl From<Spend> for SpendJson {
-    fn from(Spend { calls, usage, money }: Spend) -> Self {
-        Self { calls, input_tokens: usage.input_tokens, output_tokens: usage.output_tokens, usd: money }
-    }
-}
-
-impl From<SpendJson> for Spend {
-    fn from(json: SpendJson) -> Self {
-        Self { calls: json.calls, usage: Usage::new(json.input_tokens, json.output_tokens), money: json.usd }
     }
 }
 
@@ -216,6 +168,15 @@ impl Budget {
         Self { ledgers: Ledgers(around.chain([Ledger::new(allowance)]).collect()) }
     }
 
+    /// Makes a part that has spent something already, all of which is booked here.
+    pub(crate) fn part_after(&self, allowance: Allowance, spent: Spend) -> Self {
+        let part = self.part(allowance);
+        if let Some(own) = part.ledgers.lock().last_mut() {
+            own.spent = spent;
+        }
+        part
+    }
+
     /// Reserves the most that a call could cost: one call; as many tokens as the request has bytes, and as many as the
     /// model may write; and their price.
     ///
@@ -251,7 +212,8 @@ impl Budget {
             ledger.reserved.add(usage, money);
         }
         drop(ledgers);
-        Ok(Reservation { ledgers: self.ledgers.clone(), usage, price, money, is_open: true })
+        let meter = Meter::current();
+        Ok(Reservation { ledgers: self.ledgers.clone(), meter, usage, price, money, is_open: true })
     }
 
     /// Adds what a journal says was spent, here and in every budget around it. Nothing is refused: it is spent.
@@ -275,6 +237,24 @@ impl Budget {
     #[must_use]
     pub fn left(&self) -> Allowance {
         left(&self.ledgers.lock())
+    }
+}
+
+impl Ctx {
+    /// Makes a budget for what is done from here on down. What has been spent here before, in an earlier life of the
+    /// run too, is booked in it already.
+    #[must_use]
+    pub fn budget(&self, allowance: Allowance) -> Budget {
+        let budget = Budget::new(allowance);
+        budget.restore(&self.spent());
+        budget
+    }
+
+    /// Makes a part of a budget for what is done from here on down: the budget is one that
+    /// [`budget`](Self::budget) made for this scope or one around it.
+    #[must_use]
+    pub fn part_of(&self, budget: &Budget, allowance: Allowance) -> Budget {
+        budget.part_after(allowance, self.spent())
     }
 }
 
@@ -350,6 +330,8 @@ impl Reserved {
 #[must_use = "dropped at once, it is booked as a call that was made and cost the most it could"]
 pub struct Reservation {
     ledgers: Ledgers,
+    /// Of the attempt in which it was made, so that the journal tells what the step spent.
+    meter: Option<Meter>,
     usage: Usage,
     price: Option<Price>,
     money: Option<Money>,
@@ -399,6 +381,9 @@ impl Reservation {
     fn close(&mut self, booked: Option<Spend>) {
         if !std::mem::take(&mut self.is_open) {
             return;
+        }
+        if let (Some(meter), Some(spend)) = (&self.meter, booked) {
+            meter.add(spend);
         }
         for ledger in &mut self.ledgers.lock() {
             ledger.reserved.remove(self.usage, self.money);

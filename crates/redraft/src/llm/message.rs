@@ -1,9 +1,9 @@
 //! What is said to a model, and what it says.
 
-use std::ops::AddAssign;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::spend::Usage;
 
 /// How much a model may write unless the request says otherwise: a ceiling for every call.
 pub(crate) const MAX_OUTPUT_TOKENS: u32 = 4096;
@@ -206,43 +206,4 @@ pub enum Finish {
     ToolCalls,
     /// Something else, in the provider's words.
     Other(String),
-}
-
-/// What a call cost, in tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Usage {
-    /// What was read, the cached part included.
-    pub input_tokens: u64,
-    /// What was written, the reasoning included.
-    pub output_tokens: u64,
-    /// The part of the input that came from the provider's cache.
-    #[serde(default)]
-    pub cached_tokens: u64,
-    /// The part of the output that was reasoning.
-    #[serde(default)]
-    pub reasoning_tokens: u64,
-}
-
-impl Usage {
-    /// Makes a usage of so much read and so much written.
-    #[must_use]
-    pub fn new(input_tokens: u64, output_tokens: u64) -> Self {
-        Self { input_tokens, output_tokens, ..Self::default() }
-    }
-
-    /// Returns everything that was read and written.
-    #[must_use]
-    pub fn total(self) -> u64 {
-        self.input_tokens.saturating_add(self.output_tokens)
-    }
-}
-
-impl AddAssign for Usage {
-    fn add_assign(&mut self, more: Self) {
-        self.input_tokens = self.input_tokens.saturating_add(more.input_tokens);
-        self.output_tokens = self.output_tokens.saturating_add(more.output_tokens);
-        self.cached_tokens = self.cached_tokens.saturating_add(more.cached_tokens);
-        self.reasoning_tokens = self.reasoning_tokens.saturating_add(more.reasoning_tokens);
-    }
 }

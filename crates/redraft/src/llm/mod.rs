@@ -16,7 +16,6 @@ mod cassette;
 mod error;
 mod message;
 mod metered;
-mod money;
 mod price;
 mod scripted;
 mod structured;
@@ -27,16 +26,18 @@ pub mod provider;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
-pub use self::budget::{Allowance, Budget, BudgetError, Reservation, Resource, Spend};
+pub use self::budget::{Allowance, Budget, BudgetError, Reservation, Resource};
 pub use self::cassette::{Player, Recorder};
 pub use self::error::Error;
-pub use self::message::{Completion, Finish, Message, OutputSchema, Request, Tool, ToolCall, Usage};
+pub use self::message::{Completion, Finish, Message, OutputSchema, Request, Tool, ToolCall};
 pub use self::metered::Metered;
-pub use self::money::{BadMoney, Money};
 pub use self::price::{Price, PriceTable};
 pub use self::scripted::{Scripted, Turn};
 pub use self::structured::ask;
+pub use crate::money::{BadMoney, Money};
+pub use crate::spend::{Spend, Usage};
 
 /// A call under way. Dropping it cancels the call.
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Completion, Error>> + Send + 'a>>;
@@ -53,6 +54,20 @@ pub trait Model: Send + Sync + fmt::Debug + 'static {
 
     /// Answers a request. Text is handed to `listener` as it comes, if the model can; the completion holds all of it.
     fn answer<'a>(&'a self, request: &'a Request, listener: &'a mut dyn Listener) -> Answering<'a>;
+}
+
+impl<M: Model + ?Sized> Model for Arc<M> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn takes_schemas(&self) -> bool {
+        (**self).takes_schemas()
+    }
+
+    fn answer<'a>(&'a self, request: &'a Request, listener: &'a mut dyn Listener) -> Answering<'a> {
+        (**self).answer(request, listener)
+    }
 }
 
 /// Somebody who wants to see text as it comes.

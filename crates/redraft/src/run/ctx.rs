@@ -23,6 +23,7 @@ use crate::journal::state::{Body, GateState};
 use crate::journal::{Event, GateClosed, GroupKind};
 use crate::outcome::Conclusion;
 use crate::path::{Path, check_name};
+use crate::spend::Spend;
 
 /// What a workflow is handed to work with. Cheap to clone; clones share their place in the tree.
 ///
@@ -278,6 +279,12 @@ impl Ctx {
     /// Returns a random number: the same on every replay.
     pub async fn random(&self) -> u64 {
         self.record("random", || fastrand::u64(..)).await
+    }
+
+    /// Returns what the steps from here on down have spent on models so far, in earlier lives of the run too.
+    #[must_use]
+    pub fn spent(&self) -> Spend {
+        self.live.paid_inside(&self.scope.path)
     }
 
     /// Says how the run went, for its status: [`Conclusion::Completed`] unless said otherwise.

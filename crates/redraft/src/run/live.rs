@@ -17,6 +17,7 @@ use crate::journal::codec::Batch;
 use crate::journal::{Event, GateClosed, Record, RunEnding};
 use crate::outcome::{Conclusion, Status};
 use crate::path::Path;
+use crate::spend::Spend;
 use crate::store::{self, Append, Claimed, Epoch, Reply, Standing};
 
 /// Locks, and does not mind that another thread panicked while it held the lock: every critical section here leaves
@@ -50,6 +51,8 @@ pub(crate) struct Live {
     pub(super) written: watch::Sender<u64>,
     /// What the workflow has said about its ending so far.
     conclusion: Mutex<Conclusion>,
+    /// What each step has spent, in this life and in earlier ones.
+    paid: Mutex<Vec<(Path, Spend)>>,
 }
 
 /// The end of the journal: what has a number, and what waits to be written.
@@ -137,6 +140,7 @@ impl Live {
         }
         #[cfg(debug_assertions)]
         let shadow = at.state.clone();
+        let paid = at.state.paid().map(|(path, spend)| (path.clone(), spend)).collect();
         let replay = Replay::of(at.state);
         Arc::new(Self {
             run: at.run,
@@ -168,6 +172,7 @@ impl Live {
             phase: watch::Sender::new(Phase::Running),
             written: watch::Sender::new(seq),
             conclusion: Mutex::default(),
+            paid: Mutex::new(paid),
         })
     }
 
@@ -383,6 +388,17 @@ impl Live {
 
     pub(super) fn conclusion(&self) -> Conclusion {
         *lock(&self.conclusion)
+    }
+
+    /// Notes what a step has spent.
+    pub(super) fn pay(&self, path: &Path, spend: Spend) {
+        lock(&self.paid).push((path.clone(), spend));
+    }
+
+    /// Returns what was spent inside a scope.
+    pub(super) fn paid_inside(&self, scope: &Path) -> Spend {
+        let paid = lock(&self.paid);
+        paid.iter().filter(|(path, _)| path.is_inside(scope.as_str())).map(|(_, spend)| *spend).sum()
     }
 
     /// Stops driving. The workflow's future is dropped where it stands; the journal keeps what it has.

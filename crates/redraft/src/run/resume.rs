@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::definition::Erased;
 use super::engine::{Core, Engine};
@@ -29,12 +31,27 @@ impl Engine {
     /// # Errors
     /// If another living engine drives it, it ended otherwise than by failing, or its definition has changed.
     pub async fn resume(&self, run: RunId) -> Result<RunHandle<Value>, Error> {
-        self.resume_claiming(run, Which::Run(run), true).await
+        self.resume_claiming(run, Which::Run(run), Reopening::Failed).await
+    }
+
+    /// Takes a run up with another input: one that allows more than the first did. An exhausted run goes on, and calls
+    /// that the budget had refused are made.
+    ///
+    /// The journal stays: up to where the first input let it come, the workflow must ask for the same things.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume); and if the input cannot be written as JSON.
+    pub async fn resume_with(&self, run: RunId, input: &impl Serialize) -> Result<RunHandle<Value>, Error> {
+        let input = serde_json::value::to_raw_value(input).map_err(|error| {
+            let (what, of) = ("input", run.to_string());
+            Error::DoesNotFit { what, of, reason: error.to_string() }
+        })?;
+        self.resume_claiming(run, Which::Run(run), Reopening::With(input)).await
     }
 
     /// Takes a run up if it has not ended.
     pub(super) async fn resume_unfinished(&self, run: RunId) -> Result<RunHandle<Value>, Error> {
-        self.resume_claiming(run, Which::Run(run), false).await
+        self.resume_claiming(run, Which::Run(run), Reopening::Never).await
     }
 
     /// Takes a run over even if another engine drives it; that one's writes are refused from then on.
@@ -42,20 +59,38 @@ impl Engine {
     /// # Errors
     /// As [`resume`](Self::resume), but for the other engine.
     pub async fn seize(&self, run: RunId) -> Result<RunHandle<Value>, Error> {
-        self.resume_claiming(run, Which::Seize(run), true).await
+        self.resume_claiming(run, Which::Seize(run), Reopening::Failed).await
     }
 
     async fn resume_claiming(
         &self,
         run: RunId,
         which: Which,
-        reopens: bool,
+        reopening: Reopening,
     ) -> Result<RunHandle<Value>, Error> {
         // On a task of its own: once the run is claimed it must be driven, even if the caller walks off.
         let core = Arc::clone(&self.core);
-        let taken = tokio::spawn(async move { core.claim_and_take_over(run, which, reopens).await });
+        let taken = tokio::spawn(async move { core.claim_and_take_over(run, which, reopening).await });
         let live = taken.await.unwrap_or(Err(Error::ShutDown { run }))?;
         Ok(RunHandle::of_live(&self.core, &live))
+    }
+}
+
+/// Which runs that have ended may go on.
+enum Reopening {
+    Never,
+    Failed,
+    /// Exhausted ones too, because this input allows more.
+    With(Box<RawValue>),
+}
+
+impl Reopening {
+    fn allows(&self, ended: Status) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Failed => ended == Status::Failed,
+            Self::With(_) => matches!(ended, Status::Failed | Status::Exhausted),
+        }
     }
 }
 
@@ -81,7 +116,8 @@ impl Core {
     pub(super) async fn resume_all(self: &Arc<Self>) -> Result<(), Error> {
         let which = Which::Unfinished { workflows: self.workflows() };
         let claimed = self.store.claim(Claim { driver: self.driver, which }).await?;
-        let take = |Claimed { run, epoch }| async move { (run, self.take_over(run, epoch).await) };
+        let take =
+            |Claimed { run, epoch }| async move { (run, self.take_over(run, epoch, Reopening::Never).await) };
         let mut waiting = claimed.into_iter();
         let mut reading: FuturesUnordered<_> = waiting.by_ref().take(READ_AT_ONCE).map(take).collect();
         while let Some((run, taken)) = reading.next().await {
@@ -97,7 +133,7 @@ impl Core {
         self: &Arc<Self>,
         run: RunId,
         which: Which,
-        reopens: bool,
+        reopening: Reopening,
     ) -> Result<Arc<Live>, Error> {
         let _turn = self.turns.take(run).await;
         if let Some(live) = self.live(run) {
@@ -105,18 +141,20 @@ impl Core {
         }
         // Looked at before it is claimed: a run that cannot be resumed is left as it is.
         let state = self.load(run).await?;
-        if let (Some(ending), false) = (&state.ending, reopens) {
-            return Err(Error::Ended { run, status: ending.status, verb: "resumed" });
-        }
-        self.resumable(run, &state)?;
+        self.resumable(run, &state, &reopening)?;
         let claimed = self.store.claim(Claim { driver: self.driver, which }).await?;
         let claimed = claimed.first().ok_or(store::Error::NotFound { run })?;
-        self.take_over(run, claimed.epoch).await
+        self.take_over(run, claimed.epoch, reopening).await
     }
 
     /// Drives a run that was claimed. If that is impossible, lets go of it again.
-    async fn take_over(self: &Arc<Self>, run: RunId, epoch: Epoch) -> Result<Arc<Live>, Error> {
-        match self.try_take_over(run, epoch).await {
+    async fn take_over(
+        self: &Arc<Self>,
+        run: RunId,
+        epoch: Epoch,
+        reopening: Reopening,
+    ) -> Result<Arc<Live>, Error> {
+        match self.try_take_over(run, epoch, reopening).await {
             Ok(live) => Ok(live),
             Err(error) => {
                 self.store.release(vec![Claimed { run, epoch }]).await?;
@@ -125,16 +163,25 @@ impl Core {
         }
     }
 
-    async fn try_take_over(self: &Arc<Self>, run: RunId, epoch: Epoch) -> Result<Arc<Live>, Error> {
+    async fn try_take_over(
+        self: &Arc<Self>,
+        run: RunId,
+        epoch: Epoch,
+        reopening: Reopening,
+    ) -> Result<Arc<Live>, Error> {
         // Read again: whoever drove it may have written until it was claimed.
         let mut state = self.load(run).await?;
-        let definition = self.resumable(run, &state)?;
+        let definition = self.resumable(run, &state, &reopening)?;
         let told = state.status();
         let mut opening = Vec::new();
         if state.ending.is_some() {
             opening.push(Event::RunReopened {
                 by: self.driver.to_string(),
                 forgets: undone_by_reopening(&state),
+                input: match reopening {
+                    Reopening::With(input) => Some(input),
+                    Reopening::Never | Reopening::Failed => None,
+                },
             });
         }
         opening.push(Event::RunResumed { driver: self.driver });
@@ -153,9 +200,9 @@ impl Core {
     }
 
     /// Says whether a run can be resumed, and with which definition.
-    fn resumable(&self, run: RunId, state: &Run) -> Result<Arc<dyn Erased>, Error> {
+    fn resumable(&self, run: RunId, state: &Run, reopening: &Reopening) -> Result<Arc<dyn Erased>, Error> {
         if let Some(ending) = &state.ending {
-            if ending.status != Status::Failed {
+            if !reopening.allows(ending.status) {
                 return Err(Error::Ended { run, status: ending.status, verb: "resumed" });
             }
             if groups(state, |kind| *kind == GroupKind::Compensation).next().is_some() {
@@ -200,11 +247,12 @@ fn undone_by_reopening(state: &Run) -> Vec<Path> {
     cleanup.chain(failed).chain(stopped).chain(dropped).collect()
 }
 
-/// Returns the steps whose failure ended the run. A failure that does not say where it comes from was made from
+/// Returns the steps whose failure ended the run; for an exhausted one, those that the budget refused. A failure that does not say where it comes from was made from
 /// another one; then it is the last that nothing followed.
 fn failed_steps(state: &Run) -> Vec<Path> {
-    let Some(failure) = state.ending.as_ref().and_then(|ending| ending.failure.as_ref()) else {
-        return Vec::new();
+    let Some(ending) = &state.ending else { return Vec::new() };
+    let Some(failure) = &ending.failure else {
+        return entries(state).filter(|entry| was_refused(entry)).map(|entry| entry.path.clone()).collect();
     };
     if !failure.at.is_empty() {
         return failure.at.clone();
@@ -215,6 +263,11 @@ fn failed_steps(state: &Run) -> Vec<Path> {
         .rfind(|entry| matches!(entry.body, Body::Step { result: StepResult::Failed(_), .. }))
         .filter(|entry| !went_on(state, entry));
     last.map(|entry| entry.path.clone()).into_iter().collect()
+}
+
+/// Says whether a budget kept a step from making its call.
+fn was_refused(entry: &Entry) -> bool {
+    matches!(&entry.body, Body::Step { result: StepResult::Failed(failure), .. } if failure.code == "budget-spent")
 }
 
 /// Finds a step whose failure ended the run although the workflow had gone on after it. Trying that step again could

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -11,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::ctx::{Ctx, Divergence, Entered};
+use super::live::Live;
 use super::replay::Recorded;
 use crate::clock::Timestamp;
 use crate::failure::{Failure, Retry};
@@ -19,6 +21,7 @@ use crate::id::RunId;
 use crate::journal::Event;
 use crate::journal::state::{Body, StepResult};
 use crate::path::Path;
+use crate::spend::{Meter, Spend};
 
 /// A step to be run: its name, what it depends on, and how patient to be with it.
 ///
@@ -363,10 +366,14 @@ impl Ctx {
                 attempt: progress.begun,
                 failure: failure.cloned(),
             };
-            let result = self.unless_cancelled(path, self.call_once(path, policy.timeout, call, f)).await?;
+            // Before the call, so that it is dropped after it.
+            let tab = Tab { live: self.live(), path, meter: Meter::default(), is_open: true };
+            let work = tab.meter.over(self.call_once(path, policy.timeout, call, f));
+            let result = self.unless_cancelled(path, work).await?;
+            let spend = tab.close();
             match result.and_then(|value| self.write_down(&value)) {
                 Ok((output, value)) => {
-                    let event = Event::StepSucceeded { path: path.clone(), output };
+                    let event = Event::StepSucceeded { path: path.clone(), output, spend };
                     let seq = self.live().commit(event).await;
                     return Ok(Settled { value, seq });
                 }
@@ -374,7 +381,8 @@ impl Ctx {
                     progress.failed += 1;
                     let retry_at = self.next_try(policy, progress.failed, failure.retry);
                     let failure = failure.settled();
-                    let event = Event::StepFailed { path: path.clone(), failure: failure.clone(), retry_at };
+                    let event =
+                        Event::StepFailed { path: path.clone(), failure: failure.clone(), retry_at, spend };
                     self.live().commit(event).await;
                     if retry_at.is_none() {
                         return Err(failure.at(path));
@@ -487,6 +495,35 @@ struct Attempting<'a> {
     fingerprint: Fingerprint,
     policy: &'a Policy,
     failure: Option<&'a Failure>,
+}
+
+/// What an attempt spends, until the event that ends it takes it over.
+struct Tab<'a> {
+    live: &'a Arc<Live>,
+    path: &'a Path,
+    meter: Meter,
+    is_open: bool,
+}
+
+impl Tab<'_> {
+    fn close(mut self) -> Option<Spend> {
+        self.is_open = false;
+        let spend = self.meter.read();
+        if let Some(spend) = spend {
+            self.live.pay(self.path, spend);
+        }
+        spend
+    }
+}
+
+/// Nobody waits for the attempt any more; what it has spent is written down all the same.
+impl Drop for Tab<'_> {
+    fn drop(&mut self) {
+        if let Some(spend) = self.meter.read().filter(|_| self.is_open && self.live.is_driven()) {
+            self.live.pay(self.path, spend);
+            self.live.ride(&Event::StepAbandoned { path: self.path.clone(), spend });
+        }
+    }
 }
 
 /// How far a step has come.

@@ -14,6 +14,7 @@ use crate::journal::state::{Body, Entry, GateState, Run, StepResult};
 use crate::journal::{GateClosed, GroupKind};
 use crate::outcome::Status;
 use crate::path::Path;
+use crate::spend::Spend;
 
 /// A run with everything in it.
 ///
@@ -35,6 +36,9 @@ pub struct Tree {
     pub workflow: String,
     /// How it stands.
     pub status: Status,
+    /// What it spent on models in all.
+    #[serde(default)]
+    pub spend: Spend,
     /// What stands at the top of it.
     pub children: Vec<Node>,
 }
@@ -60,6 +64,9 @@ pub struct Node {
     pub duration_ms: Option<u64>,
     /// Its result was read from the journal by the present driver: it cost nothing now.
     pub replayed: bool,
+    /// What it spent on models, if anything; for a group, what everything in it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spend: Option<Spend>,
     /// What it holds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<Node>,
@@ -143,6 +150,9 @@ pub struct Attempt {
     pub ended_at: Option<Timestamp>,
     /// Why it failed, if it did.
     pub failure: Option<Failure>,
+    /// What it spent on models, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spend: Option<Spend>,
 }
 
 /// How a node stands, from best to worst.
@@ -183,6 +193,7 @@ impl Tree {
             run,
             workflow: state.header.as_ref().map(|header| header.workflow.clone()).unwrap_or_default(),
             status: state.status(),
+            spend: state.paid().map(|(_, spend)| spend).sum(),
             children: shelf.children(""),
         }
     }
@@ -235,6 +246,7 @@ impl Shelf<'_> {
             ended_at: entry.closed_at,
             duration_ms: duration(Some(entry.opened_at), entry.closed_at),
             replayed,
+            spend: None,
             children: Vec::new(),
         };
         match &entry.body {
@@ -254,8 +266,11 @@ impl Shelf<'_> {
                     started_at: attempt.started_at,
                     ended_at: attempt.ended_at,
                     failure: attempt.failure.clone(),
+                    spend: attempt.spend,
                 });
-                leaf(NodeKind::Step { attempts: attempts.collect(), output }, status)
+                let attempts: Vec<Attempt> = attempts.collect();
+                let spend = total(attempts.iter().map(|attempt| attempt.spend));
+                Node { spend, ..leaf(NodeKind::Step { attempts, output }, status) }
             }
             Body::Sleep { until, rang } => {
                 leaf(NodeKind::Sleep { until: *until }, if *rang { NodeStatus::Done } else { unfinished })
@@ -318,8 +333,17 @@ fn folder(
         ended_at,
         duration_ms: duration(started_at, ended_at),
         replayed: !children.is_empty() && children.iter().all(|child| child.replayed),
+        spend: total(children.iter().map(|child| child.spend)),
         children,
     }
+}
+
+/// Adds up what was spent; nothing if nothing was.
+fn total(spends: impl Iterator<Item = Option<Spend>>) -> Option<Spend> {
+    spends.flatten().reduce(|mut sum, spend| {
+        sum += spend;
+        sum
+    })
 }
 
 fn duration(from: Option<Timestamp>, to: Option<Timestamp>) -> Option<u64> {
@@ -356,6 +380,9 @@ fn draw(f: &mut fmt::Formatter<'_>, nodes: &[Node], indent: &str) -> fmt::Result
         }
         if let Some(millis) = node.duration_ms.filter(|_| node.children.is_empty()) {
             write!(f, "  {millis} ms")?;
+        }
+        if let Some(spend) = node.spend {
+            write!(f, "  {spend}")?;
         }
         match &node.kind {
             NodeKind::Step { attempts, .. } if attempts.len() > 1 => {

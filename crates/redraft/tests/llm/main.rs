@@ -5,6 +5,7 @@
 mod budget;
 mod cassettes;
 mod failures;
+mod journaled;
 mod kill;
 mod limits;
 mod metered;
