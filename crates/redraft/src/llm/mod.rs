@@ -17,6 +17,7 @@ mod error;
 mod message;
 mod metered;
 mod price;
+mod prompts;
 mod scripted;
 mod structured;
 
@@ -34,6 +35,7 @@ pub use self::error::Error;
 pub use self::message::{Completion, Finish, Message, OutputSchema, Request, Tool, ToolCall};
 pub use self::metered::Metered;
 pub use self::price::{Price, PriceTable};
+pub use self::prompts::{PromptError, Prompts, Rendered, Template};
 pub use self::scripted::{Scripted, Turn};
 pub use self::structured::ask;
 pub use crate::money::{BadMoney, Money};
