@@ -35,6 +35,10 @@ pub struct Request {
     /// What the model may call instead of answering.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
+    /// Tells a service that takes one that this is the same call as before, made again after a crash. Not a part of
+    /// what is asked.
+    #[serde(skip)]
+    pub idempotency_key: Option<String>,
 }
 
 impl Request {
@@ -50,6 +54,7 @@ impl Request {
             max_output_tokens: MAX_OUTPUT_TOKENS,
             schema: None,
             tools: Vec::new(),
+            idempotency_key: None,
         }
     }
 

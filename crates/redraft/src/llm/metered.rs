@@ -1,6 +1,6 @@
 //! A model whose every call is paid from a budget.
 
-use super::{Answering, Budget, Error, Listener, Model, PriceTable, Request, Usage};
+use super::{Answering, Budget, Completion, Error, Listener, Model, PriceTable, Request, Usage};
 
 /// Pays for the calls of a model: reserves the most a call could cost before it is made, and books what it did cost.
 ///
@@ -44,22 +44,31 @@ impl<M: Model> Model for Metered<M> {
     }
 
     fn answer<'a>(&'a self, request: &'a Request, listener: &'a mut dyn Listener) -> Answering<'a> {
-        Box::pin(async move {
-            // Dropped unsettled, here or with this future, it is booked in full.
-            let reservation = self.budget.reserve(self.model.name(), request, &self.prices)?;
-            let answered = self.model.answer(request, listener).await;
-            let used = match &answered {
-                Ok(completion) => Some(completion.usage),
-                Err(Error::Malformed { usage, .. }) => *usage,
-                // The model was at it, and nobody knows how far it came or what it took.
-                Err(Error::Timeout { .. } | Error::Truncated { .. } | Error::Cassette { .. }) => None,
-                // It was turned away before it read anything.
-                Err(_) => Some(Usage::default()),
-            };
-            if let Some(used) = used {
-                reservation.settle(used);
-            }
-            answered
-        })
+        Box::pin(pay_for(&self.model, request, listener, &self.budget, &self.prices))
     }
+}
+
+/// Makes a call that `budget` pays for.
+pub(super) async fn pay_for(
+    model: &dyn Model,
+    request: &Request,
+    listener: &mut dyn Listener,
+    budget: &Budget,
+    prices: &PriceTable,
+) -> Result<Completion, Error> {
+    // Dropped unsettled, here or with this future, it is booked in full.
+    let reservation = budget.reserve(model.name(), request, prices)?;
+    let answered = model.answer(request, listener).await;
+    let used = match &answered {
+        Ok(completion) => Some(completion.usage),
+        Err(Error::Malformed { usage, .. }) => *usage,
+        // The model was at it, and nobody knows how far it came or what it took.
+        Err(Error::Timeout { .. } | Error::Truncated { .. } | Error::Cassette { .. }) => None,
+        // It was turned away before it read anything.
+        Err(_) => Some(Usage::default()),
+    };
+    if let Some(used) = used {
+        reservation.settle(used);
+    }
+    answered
 }

@@ -5,13 +5,15 @@
 //! language; [`Scripted`] answers from a script, for tests and dry runs. [`ask`] gets a value of a type out of any of
 //! them; [`Recorder`] and [`Player`] keep real answers for tests.
 //!
-//! A call belongs into a step ([`Ctx::step`](crate::Ctx::step)): its policy decides about trying again, its journal
-//! remembers the answer. [`Metered`] lets a [`Budget`] pay for the calls of any model.
+//! A call belongs into a step: [`say`] and [`ask`] make it one. Its policy decides about trying again, its journal
+//! remembers the answer and what it cost, and [`Ctx::paying`](crate::Ctx::paying) lets a [`Budget`] pay for it.
+//! Outside of runs, [`Metered`] does.
 //!
 //! To add a provider: a file in `provider/` with its three pure functions (what is sent, what a reply means, what a
 //! piece of a stream means), a line in `provider::KNOWN`, and its wire format in `tests/llm`.
 
 mod budget;
+mod calling;
 mod cassette;
 mod error;
 mod message;
@@ -30,6 +32,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 pub use self::budget::{Allowance, Budget, BudgetError, Reservation, Resource};
+pub use self::calling::{Audience, say};
 pub use self::cassette::{Player, Recorder};
 pub use self::error::Error;
 pub use self::message::{Completion, Finish, Message, OutputSchema, Request, Tool, ToolCall};

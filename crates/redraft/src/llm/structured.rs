@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::calling::call_model;
 use super::{Completion, Message, Model, OutputSchema, Request};
 use crate::failure::Failure;
 use crate::run::{Ctx, Step};
@@ -62,11 +63,14 @@ where
     loop {
         let step = Step::named(name.to_owned()).input(&model.name()).input(&request);
         let answered = ctx
-            .step(step, || async {
-                let completion = model.answer(&request, &mut ()).await?;
-                match shape.read(&completion.text) {
-                    Ok(value) => Ok(Completion { text: value.to_string(), ..completion }),
-                    Err(faults) => Err(unusable(model, &completion, &faults)),
+            .step_with(step, |call| {
+                let (request, shape) = (&request, &shape);
+                async move {
+                    let completion = call_model(ctx, &call, model, request).await?;
+                    match shape.read(&completion.text) {
+                        Ok(value) => Ok(Completion { text: value.to_string(), ..completion }),
+                        Err(faults) => Err(unusable(model, &completion, &faults)),
+                    }
                 }
             })
             .await;

@@ -1,5 +1,6 @@
 //! The only door for user code: everything a workflow does that must be remembered goes through a [`Ctx`].
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
@@ -36,6 +37,8 @@ pub struct Ctx {
     scope: Arc<Scope>,
     /// Cleanup goes on when the run is cancelled.
     shielded: bool,
+    /// What a layer above wants to have at hand wherever this goes.
+    carried: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// A place in the tree in which things are asked for one after the other.
@@ -102,7 +105,7 @@ pub enum LoopEnded {
 
 impl Ctx {
     pub(super) fn root(live: Arc<Live>) -> Self {
-        Self { live, scope: Scope::at(Path::root(), None), shielded: false }
+        Self { live, scope: Scope::at(Path::root(), None), shielded: false, carried: None }
     }
 
     /// Returns the id of the run.
@@ -330,17 +333,27 @@ impl Ctx {
             // A scope of its own, so that what is recorded in it does not get mixed up with the one around it.
             Err(flaw) => (self.scope.path.child(FLAWED, self.scope.count(FLAWED)), Some(flaw)),
         };
-        Self { live: Arc::clone(&self.live), scope: Scope::at(path, flaw), shielded: self.shielded }
+        self.in_scope(Scope::at(path, flaw))
     }
 
     /// Returns a scope below this one that has no entry of its own in the journal.
     pub(crate) fn item(&self, label: &str) -> Self {
         let path = self.scope.path.child(label, 1);
-        Self {
-            live: Arc::clone(&self.live),
-            scope: Scope::at(path, self.scope.flaw.clone()),
-            shielded: self.shielded,
-        }
+        self.in_scope(Scope::at(path, self.scope.flaw.clone()))
+    }
+
+    fn in_scope(&self, scope: Arc<Scope>) -> Self {
+        Self { scope, ..self.clone() }
+    }
+
+    /// Returns a `Ctx` for the same place that carries something along, here and in everything opened from it.
+    pub(crate) fn carrying(&self, thing: impl Any + Send + Sync) -> Self {
+        Self { carried: Some(Arc::new(thing)), ..self.clone() }
+    }
+
+    /// Returns what is carried along, if it is of this type.
+    pub(crate) fn carried<T: Any>(&self) -> Option<&T> {
+        self.carried.as_deref()?.downcast_ref()
     }
 
     /// Returns a value that was recorded, or records the one that `make` makes.

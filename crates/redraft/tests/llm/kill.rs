@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use redraft::llm::provider::{Key, Provider, Settings};
-use redraft::llm::{Model, Request};
+use redraft::llm::{Request, say};
 use redraft::store::SqliteStore;
-use redraft::{Ctx, Engine, Failure, Step, flow};
+use redraft::{Ctx, Engine, Failure, flow};
 use serde_json::json;
 
 use crate::server::{SECRET, Say, Server};
@@ -29,9 +29,7 @@ fn child_process() {
             let model = model.clone();
             async move {
                 for question in ["one", "two", "three"] {
-                    let request = Request::new(question);
-                    let step = Step::named("ask").input(&request);
-                    ctx.step(step, || async { model.answer(&request, &mut ()).await }).await?;
+                    say(&ctx, "ask", &model, &Request::new(question)).await?;
                 }
                 Ok::<_, Failure>(())
             }
@@ -82,4 +80,15 @@ async fn only_the_call_in_flight_is_made_again() {
         .map(|heard| heard.body["messages"][0]["content"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(questions, ["one", "two", "two", "three"]);
+
+    // The service can tell that it is the same call.
+    let keys: Vec<String> = server
+        .heard()
+        .iter()
+        .map(|heard| {
+            heard.head.lines().find(|line| line.starts_with("idempotency-key: ")).unwrap().to_owned()
+        })
+        .collect();
+    assert_eq!(keys[1], keys[2]);
+    assert!(keys[0] != keys[1] && keys[2] != keys[3]);
 }

@@ -11,6 +11,7 @@ use super::sse::Events;
 use super::wire::{About, Complaint, Draft, Trouble, Wire};
 use super::{Key, Known, Settings, SetupError};
 use crate::clock::{Clock, SystemClock};
+use crate::fingerprint::Fingerprint;
 use crate::llm::{Completion, Error, Listener, Request, Usage};
 
 /// How much of a provider's words is kept in an error.
@@ -115,7 +116,12 @@ impl Connection {
         let stream = listener.is_listening();
         let url = format!("{}{}", self.base, self.wire.path(model, stream));
         let body = self.wire.body(model, request, stream).to_string();
-        let sent = self.client.post(url).header("content-type", "application/json").body(body).send().await;
+        let mut post = self.client.post(url).header("content-type", "application/json").body(body);
+        if let (Some(header), Some(key)) = (self.wire.idempotency(), &request.idempotency_key) {
+            // A path may have letters that a header may not.
+            post = post.header(header, format!("redraft-{}", Fingerprint::of([key.as_bytes()])));
+        }
+        let sent = post.send().await;
         let response = sent.map_err(|error| asked.network(&error))?;
         let request_id = header(&response, self.wire.request_id());
         if !response.status().is_success() {

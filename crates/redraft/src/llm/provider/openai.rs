@@ -20,6 +20,10 @@ impl Wire for OpenAi {
         ("authorization", format!("Bearer {}", key.0))
     }
 
+    fn idempotency(&self) -> Option<&'static str> {
+        Some("idempotency-key")
+    }
+
     fn request_id(&self) -> &'static str {
         "x-request-id"
     }

@@ -18,6 +18,11 @@ pub(super) trait Wire: Send + Sync {
         &[]
     }
 
+    /// The header in which a call is told from others, so that it is not made twice; nothing if services have none.
+    fn idempotency(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The header in which a response says by what id support knows it.
     fn request_id(&self) -> &'static str;
 
