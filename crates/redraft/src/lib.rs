@@ -28,6 +28,7 @@
 //! the models.
 
 pub mod llm;
+pub mod refine;
 pub mod store;
 pub mod verify;
 pub mod view;
