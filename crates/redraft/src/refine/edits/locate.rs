@@ -72,7 +72,7 @@ fn exact(text: &str, search: &str, enough: usize) -> Vec<Range<usize>> {
 }
 
 /// Writes the line breaks of a replacement as the text has them: a model does not see which kind they are.
-fn in_the_endings_of(text: &str, replacement: String) -> String {
+pub(in crate::refine) fn in_the_endings_of(text: &str, replacement: String) -> String {
     let breaks = text.matches('\n').count();
     if breaks > 0 && breaks == text.matches("\r\n").count() && replacement.contains('\n') {
         replacement.replace("\r\n", "\n").replace('\n', "\r\n")

@@ -21,6 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::blocks::Malformed;
+pub(super) use self::locate::in_the_endings_of;
 pub use self::protect::{Find, Keep, protected_spans};
 pub use self::refusal::{Passage, Reason, Refusal};
 
