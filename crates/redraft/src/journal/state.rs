@@ -4,6 +4,7 @@
 //! replay and life cannot disagree. An event that cannot follow the ones before it is an error, never a guess.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use serde_json::value::RawValue;
 
@@ -26,6 +27,10 @@ pub(crate) struct Run {
     pub(crate) updated_at: Option<Timestamp>,
     /// How often the run was taken over from its journal.
     pub(crate) lives: u32,
+    /// How long earlier drivers drove it, from the first to the last event of each.
+    pub(crate) driven: Duration,
+    /// When the present driver took it over.
+    pub(crate) life_began_at: Option<Timestamp>,
     /// Everything that has a path, in the order in which it began.
     pub(crate) entries: Vec<Entry>,
     index: HashMap<Path, usize>,
@@ -202,8 +207,15 @@ impl Run {
             Event::RunStarted(header) => {
                 self.header = Some(header.clone());
                 self.started_at = Some(record.at);
+                self.life_began_at = Some(record.at);
             }
-            Event::RunResumed { .. } => self.lives += 1,
+            Event::RunResumed { .. } => {
+                if let (Some(began), Some(last)) = (self.life_began_at, self.updated_at) {
+                    self.driven += last.since(began);
+                }
+                self.life_began_at = Some(record.at);
+                self.lives += 1;
+            }
             Event::GroupOpened { path, kind } => {
                 self.open(record, path, Body::Group(kind.clone()))?;
             }

@@ -50,7 +50,7 @@ impl Ctx {
 /// # Errors
 /// Gives the failure of the model after the step's attempts; an empty answer is `model-malformed`.
 pub async fn say(ctx: &Ctx, name: &str, model: &dyn Model, request: &Request) -> Result<Completion, Failure> {
-    let step = Step::named(name.to_owned()).input(&model.name()).input(request);
+    let step = Step::named(name.to_owned()).input(&model.name()).input(&model.tuned(request));
     ctx.step_with(step, |call| async move {
         let completion = call_model(ctx, &call, model, request).await?;
         if completion.text.trim().is_empty() && completion.calls.is_empty() {

@@ -70,6 +70,10 @@ impl<M: Model> Model for Recorder<M> {
         self.model.takes_schemas()
     }
 
+    fn tuned(&self, request: &Request) -> Request {
+        self.model.tuned(request)
+    }
+
     fn answer<'a>(&'a self, request: &'a Request, listener: &'a mut dyn Listener) -> Answering<'a> {
         Box::pin(async move {
             let completion = self.model.answer(request, listener).await?;

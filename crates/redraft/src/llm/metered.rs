@@ -43,6 +43,10 @@ impl<M: Model> Model for Metered<M> {
         self.model.takes_schemas()
     }
 
+    fn tuned(&self, request: &Request) -> Request {
+        self.model.tuned(request)
+    }
+
     fn answer<'a>(&'a self, request: &'a Request, listener: &'a mut dyn Listener) -> Answering<'a> {
         Box::pin(pay_for(&self.model, request, listener, &self.budget, &self.prices))
     }
@@ -57,7 +61,7 @@ pub(super) async fn pay_for(
     prices: &PriceTable,
 ) -> Result<Completion, Error> {
     // Dropped unsettled, here or with this future, it is booked in full.
-    let reservation = budget.reserve(model.name(), request, prices)?;
+    let reservation = budget.reserve(model.name(), &model.tuned(request), prices)?;
     let answered = model.answer(request, listener).await;
     let used = match &answered {
         Ok(completion) => Some(completion.usage),

@@ -22,6 +22,7 @@ mod price;
 mod prompts;
 mod scripted;
 mod structured;
+mod tuned;
 
 #[cfg(feature = "http")]
 pub mod provider;
@@ -41,6 +42,7 @@ pub use self::price::{Price, PriceTable};
 pub use self::prompts::{PromptError, Prompts, Rendered, Template};
 pub use self::scripted::{Scripted, Turn};
 pub use self::structured::ask;
+pub use self::tuned::{Tuned, Tuning};
 pub use crate::money::{BadMoney, Money};
 pub use crate::spend::{Spend, Usage};
 
@@ -57,6 +59,12 @@ pub trait Model: Send + Sync + fmt::Debug + 'static {
         false
     }
 
+    /// Returns a request as this model will ask it: with settings of its own where the request says nothing. What a
+    /// call may cost, and whether a step is still the same, is decided by this.
+    fn tuned(&self, request: &Request) -> Request {
+        request.clone()
+    }
+
     /// Answers a request. Text is handed to `listener` as it comes, if the model can; the completion holds all of it.
     fn answer<'a>(&'a self, request: &'a Request, listener: &'a mut dyn Listener) -> Answering<'a>;
 }
@@ -68,6 +76,10 @@ impl<M: Model + ?Sized> Model for Arc<M> {
 
     fn takes_schemas(&self) -> bool {
         (**self).takes_schemas()
+    }
+
+    fn tuned(&self, request: &Request) -> Request {
+        (**self).tuned(request)
     }
 
     fn answer<'a>(&'a self, request: &'a Request, listener: &'a mut dyn Listener) -> Answering<'a> {

@@ -61,7 +61,7 @@ where
     let mut request = shape.asked_for(model, request);
     let mut left = tries.max(1);
     loop {
-        let step = Step::named(name.to_owned()).input(&model.name()).input(&request);
+        let step = Step::named(name.to_owned()).input(&model.name()).input(&model.tuned(&request));
         let answered = ctx
             .step_with(step, |call| {
                 let (request, shape) = (&request, &shape);

@@ -279,6 +279,13 @@ impl Ctx {
         self.record("now", move || clock.now()).await
     }
 
+    /// Returns how long the run has been driven so far; while nobody drove it no time passed. The same on every replay.
+    pub async fn elapsed(&self) -> Duration {
+        let live = Arc::clone(&self.live);
+        let millis = move || u64::try_from(live.driven().as_millis()).unwrap_or(u64::MAX);
+        Duration::from_millis(self.record("elapsed", millis).await)
+    }
+
     /// Returns a random number: the same on every replay.
     pub async fn random(&self) -> u64 {
         self.record("random", || fastrand::u64(..)).await

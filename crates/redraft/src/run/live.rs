@@ -51,6 +51,8 @@ pub(crate) struct Live {
     pub(super) written: watch::Sender<u64>,
     /// What the workflow has said about its ending so far.
     conclusion: Mutex<Conclusion>,
+    /// How long earlier drivers drove it, and when this one began.
+    driven: (std::time::Duration, Timestamp),
     /// What each step has spent, in this life and in earlier ones.
     paid: Mutex<Vec<(Path, Spend)>>,
 }
@@ -140,6 +142,7 @@ impl Live {
         }
         #[cfg(debug_assertions)]
         let shadow = at.state.clone();
+        let driven = (at.state.driven, at.state.life_began_at.unwrap_or_else(|| core.clock.now()));
         let paid = at.state.paid().map(|(path, spend)| (path.clone(), spend)).collect();
         let replay = Replay::of(at.state);
         Arc::new(Self {
@@ -172,6 +175,7 @@ impl Live {
             phase: watch::Sender::new(Phase::Running),
             written: watch::Sender::new(seq),
             conclusion: Mutex::default(),
+            driven,
             paid: Mutex::new(paid),
         })
     }
@@ -388,6 +392,12 @@ impl Live {
 
     pub(super) fn conclusion(&self) -> Conclusion {
         *lock(&self.conclusion)
+    }
+
+    /// Returns how long the run has been driven, the time between drivers not counted.
+    pub(super) fn driven(&self) -> std::time::Duration {
+        let (before, began) = self.driven;
+        before + self.core.clock.now().since(began)
     }
 
     /// Notes what a step has spent.

@@ -28,6 +28,9 @@ pub struct Verdict {
     /// What whoever reads the result should know about how it was judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// A person's own version of the draft: it becomes a draft of its own and is judged like any other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<String>,
 }
 
 /// Whether a draft may pass.
@@ -73,6 +76,7 @@ impl Verdict {
             fixed: Vec::new(),
             spread: None,
             warnings: Vec::new(),
+            edited: None,
         }
     }
 

@@ -4,5 +4,6 @@
 
 mod every_prefix;
 mod kill;
+mod refinement;
 mod support;
 mod unhappy_prefixes;

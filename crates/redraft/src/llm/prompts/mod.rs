@@ -146,6 +146,11 @@ impl Template {
         Ok(template)
     }
 
+    /// Makes a template from words that are known to be one.
+    pub(crate) fn literal(name: &str, source: &'static str) -> Self {
+        Self { name: name.into(), source: source.into() }
+    }
+
     /// Returns the variables it uses.
     ///
     /// # Errors
