@@ -77,6 +77,7 @@ pages! {
     "template-syntax",
     "template-variable",
     "timeout",
+    "unknown-name",
     "unknown-phase",
     "unknown-prompt",
     "unknown-provider",

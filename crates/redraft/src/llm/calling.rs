@@ -37,6 +37,12 @@ impl Ctx {
         self.carrying(Around { purse: Some((budget, prices)), ..around })
     }
 
+    /// Returns the budget that pays for calls here, if one does.
+    #[must_use]
+    pub fn purse(&self) -> Option<&Budget> {
+        self.carried::<Around>()?.purse.as_ref().map(|(budget, _)| budget)
+    }
+
     /// Returns a `Ctx` for the same place in which somebody hears what models say.
     #[must_use]
     pub fn heard_by(&self, audience: Arc<dyn Audience>) -> Self {

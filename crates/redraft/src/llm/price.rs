@@ -90,6 +90,13 @@ pub struct PriceTable {
     prices: Arc<BTreeMap<String, Price>>,
 }
 
+/// The prices that come with the crate.
+impl Default for PriceTable {
+    fn default() -> Self {
+        Self::builtin()
+    }
+}
+
 impl PriceTable {
     /// Returns the list prices that come with the library; see [`dated`](Self::dated).
     #[must_use]

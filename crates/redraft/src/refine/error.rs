@@ -41,6 +41,16 @@ pub enum Error {
         /// The protocol.
         protocol: &'static str,
     },
+    /// A rule speaks of something that is not there.
+    #[error("a rule speaks of {what} `{name}`, which there is not{}", meant(did_you_mean))]
+    UnknownName {
+        /// What it would be.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// One that looks like it.
+        did_you_mean: Option<String>,
+    },
     /// A tactic needs something that is not there.
     #[error("`{tactic}` is asked for on a stall, but {missing}")]
     BadTactic {
@@ -49,6 +59,10 @@ pub enum Error {
         /// What is missing.
         missing: &'static str,
     },
+}
+
+fn meant(word: &Option<String>) -> String {
+    word.as_ref().map(|word| format!("; did you mean `{word}`?")).unwrap_or_default()
 }
 
 impl Fault for Error {
@@ -60,6 +74,7 @@ impl Fault for Error {
             Self::BadName(_) => "bad-name",
             Self::Prompt(error) => error.code(),
             Self::NeedsEvidence { .. } => "needs-evidence",
+            Self::UnknownName { .. } => "unknown-name",
             Self::BadTactic { .. } => "bad-tactic",
         }
     }

@@ -23,24 +23,19 @@ const MOST_LESSONS: usize = 3;
 /// How many candidates are made when a stall calls for more.
 const WIDENED: u32 = 3;
 
-/// Runs a refinement.
+/// Runs a refinement in a scope that pays for it.
 pub(super) async fn run(refine: &Refine, ctx: &Ctx, input: &Value) -> Result<Refined, Failure> {
-    let budget = ctx.budget(refine.limits.allowance());
-    let mut scope = ctx.paying(budget, refine.prices.clone());
-    if let Some(audience) = &refine.audience {
-        scope = scope.heard_by(Arc::clone(audience));
-    }
     let task: Arc<str> = refine.task.render(input)?.trim().into();
-    freeze(refine, &scope, &task).await?;
+    freeze(refine, ctx, &task).await?;
 
     let mut progress = Progress::default();
-    let round = Round { refine, ctx: &scope, task: &task };
+    let round = Round { refine, ctx, task: &task };
     let halt = match round.go(&mut progress).await {
         Ok(halt) => halt,
         Err(failure) if failure.is_cancelled() => Halt { stop: Stop::Cancelled, because: None },
         Err(failure) => return Err(failure),
     };
-    let refined = progress.into_refined(refine, halt, scope.spent());
+    let refined = progress.into_refined(refine, halt, ctx.spent());
     ctx.summarize(&summary(&refined));
     Ok(refined)
 }
@@ -198,6 +193,8 @@ impl Progress {
             damaged: self.damaged,
             warnings,
             because: halt.because,
+            closed: None,
+            transcript: Vec::new(),
         }
     }
 }
@@ -347,7 +344,7 @@ impl Round<'_> {
         seed: Option<u64>,
     ) -> Result<Candidate, Trouble> {
         let writing = Writing { refine: self.refine, task: self.task, plan, progress, seed };
-        let made = writing.write(ctx).await.map_err(|failure| Trouble::making(failure))?;
+        let made = writing.write(ctx).await.map_err(Trouble::making)?;
         let repeated = stall::repeated(&made.text, &progress.iterations);
         let repeats = repeated.map(|iteration| iteration.n);
         if let Some(same) = repeated.filter(|iteration| iteration.text == made.text) {
@@ -363,7 +360,7 @@ impl Round<'_> {
             author: author(plan),
         };
         let judged = cascade::judge(self.refine, ctx, &trial).await;
-        let mut judgement = judged.map_err(|failure| Trouble::judging(failure))?;
+        let mut judgement = judged.map_err(Trouble::judging)?;
         self.guard(trial.parent.map_or(&made.text, |parent| &parent.text), &made, &mut judgement);
         Ok(Candidate { made, judgement, repeats })
     }
@@ -545,7 +542,7 @@ fn weakest(refine: &Refine, best: Option<&Iteration>) -> Option<String> {
 }
 
 /// What lists show of a run that has ended.
-fn summary(refined: &Refined) -> serde_json::Map<String, Value> {
+pub(super) fn summary(refined: &Refined) -> serde_json::Map<String, Value> {
     let mut summary = brief(refined.best.as_ref().map(|best| best.score), refined.iterations.len());
     summary.insert("spend".to_owned(), json!(refined.spend));
     summary

@@ -31,6 +31,8 @@ pub enum Mode {
     /// Everything from the first faulty part on is written anew. What is before it is verified and stays, and is never
     /// taken up again.
     Stepwise,
+    /// The faulty steps of a chain of thought are written anew, and the answer is derived again.
+    Thoughts,
     /// From the facts that a verification confirmed.
     Facts,
 }
@@ -52,7 +54,7 @@ impl Mode {
         match self {
             Self::Rewrite => "revise",
             Self::Edits => "edits",
-            Self::Sections => "section",
+            Self::Sections | Self::Thoughts => "section",
             Self::Stepwise => "reasoning-revise",
             Self::Facts => "verification-rewrite",
         }
@@ -64,6 +66,7 @@ impl Mode {
             Self::Edits => How::Edits,
             Self::Sections => How::Sections,
             Self::Stepwise => How::Stepwise,
+            Self::Thoughts => How::Thoughts,
             Self::Facts => How::Facts,
         }
     }
@@ -105,7 +108,11 @@ impl Writing<'_> {
             (None, Some(parent)) => match self.refine.mode {
                 Mode::Rewrite => self.rewrite(ctx, parent).await,
                 Mode::Edits => self.edit(ctx, parent).await,
-                Mode::Sections => self.rewrite_parts(ctx, parent).await,
+                Mode::Sections => {
+                    let text = self.rewrite_parts(ctx, parent, &parts_of(&parent.text)).await?;
+                    Ok(Made::whole(text))
+                }
+                Mode::Thoughts => self.rethink(ctx, parent).await,
                 Mode::Stepwise => self.go_on(ctx, parent).await,
                 Mode::Facts => self.rewrite_from_facts(ctx, parent).await,
             },
@@ -152,17 +159,16 @@ impl Writing<'_> {
     }
 
     /// Writes the parts anew in which something was found. If nobody can say where, all of it.
-    async fn rewrite_parts(&self, ctx: &Ctx, parent: &Iteration) -> Result<Made, Failure> {
-        let parts = parts_of(&parent.text);
+    async fn rewrite_parts(&self, ctx: &Ctx, parent: &Iteration, parts: &[Part]) -> Result<String, Failure> {
         let mut faulty: BTreeMap<usize, Vec<&Finding>> = BTreeMap::new();
         for finding in parent.open() {
-            let at = finding.place.as_ref().and_then(|place| sections::which(&parts, place, &parent.text));
+            let at = finding.place.as_ref().and_then(|place| sections::which(parts, place, &parent.text));
             if let Some(at) = at {
                 faulty.entry(at).or_default().push(finding);
             }
         }
         if faulty.is_empty() || parts.len() < 2 {
-            return self.rewrite(ctx, parent).await;
+            return Ok(self.rewrite(ctx, parent).await?.text);
         }
         let written = ctx
             .try_parallel("parts", faulty, PARTS_AT_ONCE, |ctx, (at, findings)| {
@@ -176,10 +182,18 @@ impl Writing<'_> {
             })
             .await?;
         // From the end, so that what is before keeps its place.
-        let text = written.into_iter().rev().fold(parent.text.clone(), |text, (at, new)| {
-            sections::replace(&text, &parts, at, &new).unwrap_or(text)
-        });
-        Ok(Made::whole(text))
+        Ok(written.into_iter().rev().fold(parent.text.clone(), |text, (at, new)| {
+            sections::replace(&text, parts, at, &new).unwrap_or(text)
+        }))
+    }
+
+    /// Writes the faulty steps anew and derives the answer from what the steps say now.
+    async fn rethink(&self, ctx: &Ctx, parent: &Iteration) -> Result<Made, Failure> {
+        let revised = self.rewrite_parts(ctx, parent, &sections::split(&parent.text, Split::Steps)).await?;
+        let steps = without_answer(&revised);
+        let request = self.request("derive-answer", &json!({ "task": self.task, "steps": steps }))?;
+        let answer = text_of(say(ctx, "answer", self.model(), &request).await?);
+        Ok(Made::whole(format!("{steps}\n{answer}")))
     }
 
     /// Keeps what is verified and writes on from the first faulty part.
@@ -263,6 +277,14 @@ fn text_of(completion: Completion) -> String {
         (!names_a_file && !body.contains("\n```")).then_some(body.trim_end_matches('\n'))
     };
     inside().unwrap_or(text).to_owned()
+}
+
+/// Takes the line off that holds the answer.
+fn without_answer(text: &str) -> &str {
+    let text = text.trim_end();
+    let last = text.rfind('\n').map_or(0, |at| at + 1);
+    let is_answer = text.get(last..).is_some_and(|line| line.to_lowercase().contains("answer:"));
+    if is_answer { text.get(..last).unwrap_or(text).trim_end() } else { text }
 }
 
 fn parts_of(text: &str) -> Vec<Part> {

@@ -21,21 +21,27 @@ mod stall;
 
 pub mod edits;
 pub mod likeness;
+pub mod protocol;
 pub mod sections;
+
+mod batch;
+mod formats;
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+pub use self::batch::{Batch, BatchResult, Item};
 pub use self::criterion::{Accept, Criterion};
 pub use self::error::Error;
+pub use self::formats::{Format, in_formats};
 pub use self::limits::Limits;
 pub use self::making::{Mode, Origin};
-pub use self::outcome::{Best, How, Iteration, Opinion, Refined};
+pub use self::outcome::{Best, How, Iteration, Opinion, Refined, Said};
 pub use self::oversight::Oversight;
 pub use self::stall::{Plateau, Signal, Tactic};
 use crate::failure::Failure;
-use crate::llm::{Audience, Model, PriceTable, Prompts, Template};
+use crate::llm::{Allowance, Audience, Budget, Model, PriceTable, Prompts, Template};
 use crate::path::check_name;
 use crate::run::{Boxed, Ctx, Definition};
 use crate::verify::{Evidence, Verifier};
@@ -97,10 +103,9 @@ pub struct Refine {
     lessons: bool,
     oversight: Oversight,
     prompts: Prompts,
-    prices: PriceTable,
+    payer: Payer,
     opening: &'static str,
     keep: Vec<edits::Keep>,
-    audience: Option<Arc<dyn Audience>>,
 }
 
 impl Refine {
@@ -124,10 +129,9 @@ impl Refine {
             lessons: false,
             oversight: Oversight::default(),
             prompts: Prompts::builtin(),
-            prices: PriceTable::builtin(),
+            payer: Payer::default(),
             opening: "draft",
             keep: Vec::new(),
-            audience: None,
         }
     }
 
@@ -241,7 +245,14 @@ impl Refine {
     /// Counts with other prices.
     #[must_use]
     pub fn prices(mut self, prices: PriceTable) -> Self {
-        self.prices = prices;
+        self.payer.prices = prices;
+        self
+    }
+
+    /// Pays from this budget too, which others may share: what they spend is not left here.
+    #[must_use]
+    pub fn within(mut self, budget: Budget) -> Self {
+        self.payer.shared = Some(budget);
         self
     }
 
@@ -256,7 +267,7 @@ impl Refine {
     /// Lets somebody hear what models say while they say it.
     #[must_use]
     pub fn heard_by(mut self, audience: Arc<dyn Audience>) -> Self {
-        self.audience = Some(audience);
+        self.payer.audience = Some(audience);
         self
     }
 
@@ -308,7 +319,17 @@ impl Refine {
     /// When a draft could not be made, or a model that judges could not be reached. A limit that is reached is not an
     /// error.
     pub async fn run_in(&self, ctx: &Ctx, input: &Value) -> Result<Refined, Failure> {
-        looping::run(self, ctx, input).await
+        looping::run(self, &self.payer.paid(ctx, self.limits.allowance()), input).await
+    }
+
+    /// Runs it inside a scope that pays for it, and in which the shared budget is counted already.
+    async fn run_alone(&self, ctx: &Ctx, input: &Value) -> Result<Refined, Failure> {
+        let payer = Payer { shared: None, ..self.payer.clone() };
+        looping::run(self, &payer.paid(ctx, self.limits.allowance()), input).await
+    }
+
+    pub(crate) fn author_name(&self) -> &str {
+        self.author.name()
     }
 
     /// Everything that decides what is accepted, as data: frozen at the start of a run.
@@ -333,6 +354,31 @@ impl Refine {
             return Vec::new();
         }
         vec!["only models judge: there is no rule, no program and no person among the criteria".to_owned()]
+    }
+}
+
+/// Who pays for the calls of a refinement, and who hears them.
+#[derive(Clone, Default)]
+pub(crate) struct Payer {
+    pub(crate) prices: PriceTable,
+    /// A budget that others pay from too.
+    pub(crate) shared: Option<Budget>,
+    pub(crate) audience: Option<Arc<dyn Audience>>,
+}
+
+impl Payer {
+    /// Returns a `Ctx` in which calls are paid for: from an allowance of its own, within the shared budget and within
+    /// whatever pays for the scope already.
+    fn paid(&self, ctx: &Ctx, allowance: Allowance) -> Ctx {
+        let budget = match self.shared.as_ref().or_else(|| ctx.purse()) {
+            Some(around) => ctx.part_of(around, allowance),
+            None => ctx.budget(allowance),
+        };
+        let scope = ctx.paying(budget, self.prices.clone());
+        match &self.audience {
+            Some(audience) => scope.heard_by(Arc::clone(audience)),
+            None => scope,
+        }
     }
 }
 

@@ -31,6 +31,28 @@ pub struct Refined {
     /// judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<Failure>,
+    /// In whose words it was closed, where agents talk: `approved`, `max_turns`, or a reason of a routing rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed: Option<String>,
+    /// What was said, where agents talk.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transcript: Vec<Said>,
+}
+
+/// What an agent said in its turn, and what it changed: one act.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Said {
+    /// Who.
+    pub speaker: String,
+    /// What.
+    pub text: String,
+    /// Which tool it called, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called: Option<String>,
+    /// What it set in the context.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub sets: serde_json::Map<String, serde_json::Value>,
 }
 
 /// The draft that comes out.
@@ -130,6 +152,8 @@ pub enum How {
     Sections,
     /// By writing everything anew from the first faulty part on.
     Stepwise,
+    /// By writing the faulty steps of a chain of thought anew, and deriving the answer again.
+    Thoughts,
     /// By rewriting from verified facts.
     Facts,
     /// By a person.

@@ -4,6 +4,7 @@
 
 mod budget;
 mod people;
+mod protocols;
 mod revising;
 mod stalls;
 mod stops;

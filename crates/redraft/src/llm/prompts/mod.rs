@@ -50,7 +50,8 @@ const BUILTIN: &[Builtin] = builtin! {
     "verification-check": ["claim", "question", "answer"];
     "verification-rewrite": ["task", "draft", "facts"];
     "reasoning": ["task"];
-    "first-fault": ["task", "steps"];
+    "check-steps": ["task", "steps"];
+    "derive-answer": ["task", "steps"];
     "reasoning-revise": ["task", "verified", "fault"];
     "summary": ["text"];
     "answer-only": ["task"];
