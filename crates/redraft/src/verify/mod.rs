@@ -9,7 +9,11 @@
 //! To add a verifier: implement [`Rule`] if it only looks (pure, no I/O), or [`Verifier`] if it runs programs, asks
 //! models or people; add a line to `spec` so that files can name it; and a test that shows what it finds and where.
 
+pub mod text;
+
+mod error;
 mod finding;
+mod shorten;
 mod verdict;
 
 use std::fmt;
@@ -20,7 +24,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::error::Error;
 pub use self::finding::{Finding, FindingId, FindingStatus, Place, Position, Severity};
+
+pub use self::text::Text;
 pub use self::verdict::{Gate, Verdict};
 use crate::failure::Failure;
 use crate::run::{Ctx, Step};
