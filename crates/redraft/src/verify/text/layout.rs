@@ -161,3 +161,31 @@ fn marker_of(line: &str, begins: bool) -> usize {
     // A number at the very end is no marker of anything: "42."
     if text.len() == rest.len() || text.is_empty() { 0 } else { line.len() - text.len() }
 }
+
+/// Returns what stands in the first fence that is marked with `language` or not marked at all, or else in the first one.
+pub(in crate::verify) fn fenced(text: &str, language: &str) -> Option<Range<usize>> {
+    let mut found: Vec<(bool, Range<usize>)> = Vec::new();
+    let mut open: Option<(&str, bool, usize)> = None;
+    let mut at = 0;
+    for whole in text.split_inclusive('\n') {
+        let line = whole.trim();
+        let start = at;
+        at += whole.len();
+        match open {
+            Some((opened, fits, inside)) if is_closing(line, opened) => {
+                found.push((fits, inside..start));
+                open = None;
+            }
+            Some(_) => {}
+            None => {
+                open = fence_of(line).map(|opening| {
+                    let word = line[opening.len()..].split_whitespace().next().unwrap_or_default();
+                    (opening, word.is_empty() || word.eq_ignore_ascii_case(language), at)
+                });
+            }
+        }
+    }
+    found.extend(open.map(|(_, fits, inside)| (fits, inside..text.len())));
+    let best = found.iter().position(|(fits, _)| *fits).unwrap_or(0);
+    (!found.is_empty()).then(|| found.swap_remove(best).1)
+}

@@ -5,7 +5,7 @@
 
 mod check;
 mod config;
-mod layout;
+pub(super) mod layout;
 mod sentence;
 mod token;
 mod word;
