@@ -9,6 +9,7 @@
 //! To add a verifier: implement [`Rule`] if it only looks (pure, no I/O), or [`Verifier`] if it runs programs, asks
 //! models or people; add a line to `spec` so that files can name it; and a test that shows what it finds and where.
 
+pub mod call;
 pub mod json;
 pub mod text;
 
@@ -25,6 +26,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::call::Call;
 pub use self::error::Error;
 pub use self::finding::{Finding, FindingId, FindingStatus, Place, Position, Severity};
 pub use self::json::Json;

@@ -30,9 +30,9 @@ pub(in crate::verify) struct Violation {
     pub(in crate::verify) pointer: String,
     /// The property that is missing or too much.
     pub(in crate::verify) property: Option<String>,
-    message: String,
+    pub(in crate::verify) message: String,
     evidence: Option<String>,
-    suggestion: Option<String>,
+    pub(in crate::verify) suggestion: Option<String>,
 }
 
 /// Fetches nothing, and remembers what was asked for.
