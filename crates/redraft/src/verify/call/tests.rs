@@ -364,6 +364,9 @@ fn a_config_reads_as_the_spec_writes_it_and_tells_the_author_what_there_is() {
 }
 
 proptest! {
+    // Every case compiles a document.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn any_plan_gets_a_verdict(
         key in prop::sample::select(vec!["tool", "name", "calls", "steps", "arguments", "args", "x"]),

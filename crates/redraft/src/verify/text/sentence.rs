@@ -21,13 +21,63 @@ const NEVER_LAST: &[&str] = &[
 
 /// Not the last word of a sentence if a number follows.
 const BEFORE_NUMBER: &[&str] = &[
-    "no", "nos", "nr", "fig", "figs", "vol", "p", "pp", "art", "sec", "ch", "eq", "kap", "bd", "abs", "s",
-    "n", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "okt", "nov", "dec", "dez",
-    "núm", "tel",
+    "nos", "nr", "fig", "figs", "vol", "vols", "p", "pp", "chap", "ch", "eq", "kap", "bd", "s", "n", "v",
+    "c", "b", "d", "jan", "feb", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "okt", "nov", "dec",
+    "dez", "núm", "tel", "ext", "ver", "abb", "tab", "ref", "refs", "max", "min", "est", "op", "pt",
 ];
 
+/// The same, if it is written with a capital: "Art. 5", but "it is art. 40% agree".
+const BEFORE_NUMBER_AS_NAME: &[&str] = &["no", "art", "sec", "abs", "mar"];
+
 /// The last word of a sentence only if a word follows with which sentences begin.
-const SELDOM_LAST: &[&str] = &["inc", "ltd", "corp", "co", "jr", "sr", "bros", "ph.d", "u.a", "al"];
+const SELDOM_LAST: &[&str] = &[
+    "inc", "ltd", "corp", "co", "jr", "sr", "bros", "ph.d", "u.a", "al", "mio", "mrd", "tsd", "univ", "geb",
+];
+
+/// The last word of a sentence, but not if a small letter follows.
+const OFTEN_LAST: &[&str] = &["etc", "usw", "a.m", "p.m", "u.s.w"];
+
+/// What one letter follows that is no initial: "vitamin C. Studies show".
+const BEFORE_LETTER: &[&str] = &[
+    "plan",
+    "vitamin",
+    "hepatitis",
+    "option",
+    "type",
+    "class",
+    "grade",
+    "group",
+    "team",
+    "section",
+    "part",
+    "appendix",
+    "point",
+    "phase",
+    "step",
+    "case",
+    "version",
+    "series",
+    "figure",
+    "table",
+    "level",
+    "side",
+    "exhibit",
+    "gate",
+    "answer",
+    "language",
+    "variant",
+    "drive",
+    "generation",
+    "letter",
+    "and",
+    "or",
+];
+
+/// What stands before an ordinal in German: "das 2. Spiel".
+const BEFORE_ORDINAL: &[&str] = &[
+    "der", "das", "dem", "den", "des", "im", "vom", "zum", "zur", "beim", "ein", "eine", "einem", "einer",
+    "jeder", "jede", "jedes", "seit",
+];
 
 /// Words with which sentences begin, and names and titles hardly ever.
 const BEGINNERS: &[&str] = &[
@@ -114,20 +164,23 @@ fn push(block: &str, range: Range<usize>, offset: usize, first: usize, into: &mu
 /// Returns every place where a sentence may end: after the space behind it, before the end of the text.
 fn borders(block: &str) -> Vec<usize> {
     let mut found: Vec<usize> = block.split_sentence_bound_indices().map(|(at, _)| at).collect();
-    // UAX #29 sees no border in "in 2025. 40% of them", nor after "…".
+    // UAX #29 sees no border in "in 2025. 40% of them", nor after "…", nor after "said so.[1]".
+    let small = !block.chars().any(char::is_uppercase);
     let mut ended: Option<char> = None;
+    let mut noted = false;
     let mut spaced = false;
     for (at, c) in block.char_indices() {
         match ended {
             Some(_) if c.is_whitespace() => spaced = true,
-            Some(sign) if spaced && begins_after(sign, c, near(&block[at..])) => {
+            Some(sign) if spaced && begins_after(sign == '…' || noted, small, near(&block[at..])) => {
                 found.push(at);
                 ended = None;
             }
             Some(_) if !spaced && is_closer(c) => {}
+            Some(_) if !spaced && (is_note(c) || noted && c.is_numeric()) => noted = true,
             _ => {
                 ended = is_terminator(c).then_some(c);
-                spaced = false;
+                (noted, spaced) = (false, false);
             }
         }
     }
@@ -137,9 +190,19 @@ fn borders(block: &str) -> Vec<usize> {
     found
 }
 
-fn begins_after(sign: char, c: char, rest: &str) -> bool {
-    let first = rest.chars().find(|c| !is_opener(*c)).unwrap_or(c);
-    first.is_numeric() || sign == '…' && first.is_alphabetic() && !first.is_lowercase()
+/// Says whether a sentence begins here that UAX #29 does not see: with a digit, with a name such as `iPhone`, with a
+/// capital after a sign that it does not know, or with any letter in a text without capitals.
+fn begins_after(unknown_sign: bool, small: bool, rest: &str) -> bool {
+    let mut word = rest.chars().skip_while(|c| is_opener(*c));
+    let (Some(first), second) = (word.next(), word.next()) else { return false };
+    let capital = first.is_alphabetic() && !first.is_lowercase();
+    let name = first.is_lowercase() && second.is_some_and(char::is_uppercase);
+    first.is_numeric() || name || unknown_sign && capital || small && first.is_lowercase()
+}
+
+/// A sign of a footnote: "said so.[1]", "said so.²"
+fn is_note(c: char) -> bool {
+    matches!(c, '[' | ']' | '¹' | '²' | '³' | '⁰' | '⁴'..='⁹')
 }
 
 /// Says whether the border after `before` is none.
@@ -149,6 +212,9 @@ fn is_false(before: &str, after: &str) -> bool {
     let bare = ended.trim_end_matches(is_closer);
     let next = after.trim_start().chars().find(|c| !is_opener(*c));
     match bare.chars().next_back() {
+        // Footnotes and brackets right behind a full stop.
+        Some('(' | '[' | '{') => !spaced,
+        Some('.') if !spaced && next.is_some_and(char::is_numeric) => true,
         Some('.') => {
             let dots = bare.len() - bare.trim_end_matches('.').len();
             dots == 1 && ended.len() == bare.len() && is_false_stop(bare.trim_end_matches('.'), after, next)
@@ -167,44 +233,44 @@ fn is_false(before: &str, after: &str) -> bool {
 
 /// Says whether a full stop after `before` belongs to its last word.
 fn is_false_stop(before: &str, after: &str, next: Option<char>) -> bool {
-    let word = before.rsplit(|c: char| c.is_whitespace()).next().unwrap_or_default();
-    let alone = word.len() == before.trim_start().len();
-    let word = word.trim_start_matches(|c| is_opener(c) || is_closer(c)).to_lowercase();
+    let mut words = before.rsplit(char::is_whitespace);
+    let written = words.next().unwrap_or_default().trim_start_matches(|c| is_opener(c) || is_closer(c));
+    let previous = words.next().map(str::to_lowercase);
+    let capital = written.chars().next().is_some_and(char::is_uppercase);
+    let word = written.to_lowercase();
+    let word = word.as_str();
     let following = after.trim_start().trim_start_matches(is_opener).unicode_words().next();
     let following = following.unwrap_or_default().to_lowercase();
+    let begins = BEGINNERS.contains(&following.as_str());
     let number_follows = next.is_some_and(char::is_numeric);
-    let word = word.as_str();
+    let after_one_of = |list: &[&str]| previous.as_deref().is_some_and(|previous| list.contains(&previous));
 
-    if NEVER_LAST.contains(&word) {
-        return true;
+    if NEVER_LAST.contains(&word) || BEFORE_NUMBER.contains(&word) && number_follows {
+        true
+    } else if BEFORE_NUMBER_AS_NAME.contains(&word) {
+        // "No." alone is an answer.
+        number_follows && capital && previous.is_some()
+    } else if SELDOM_LAST.contains(&word) {
+        !begins
+    } else if OFTEN_LAST.contains(&word) {
+        next.is_some_and(char::is_lowercase)
+    } else if !word.is_empty() && word.len() <= 2 && word.chars().all(|c| c.is_ascii_digit()) {
+        AFTER_ORDINAL.contains(&following.as_str())
+            || after_one_of(BEFORE_ORDINAL) && !begins && !number_follows
+    } else {
+        is_initials(written) && !begins && !number_follows && !after_one_of(BEFORE_LETTER)
     }
-    if BEFORE_NUMBER.contains(&word) && !(alone && word == "no") {
-        return number_follows || word.chars().count() == 1 && !begins_sentence(&following);
-    }
-    if SELDOM_LAST.contains(&word) {
-        return !begins_sentence(&following);
-    }
-    if !word.is_empty() && word.len() <= 2 && word.chars().all(|c| c.is_ascii_digit()) {
-        return AFTER_ORDINAL.contains(&following.as_str());
-    }
-    is_initials(before, word) && !begins_sentence(&following) && !number_follows
 }
 
-/// Says whether a word is one capital letter, or several with full stops between them: "J", "U.S", "z.B".
-fn is_initials(before: &str, word: &str) -> bool {
-    let capital = before.chars().rev().find(|c| c.is_alphabetic()).is_some_and(char::is_uppercase);
-    let mut parts = word.split('.');
-    // Half past ten "a.m" may well end a sentence.
-    capital && parts.all(|part| part.chars().count() == 1 && part.chars().all(char::is_alphabetic))
-}
-
-fn begins_sentence(word: &str) -> bool {
-    BEGINNERS.contains(&word)
+/// Says whether a word is one capital letter, or several letters with full stops between them: "J", "U.S".
+fn is_initials(word: &str) -> bool {
+    let letter = |part: &str| part.chars().count() == 1 && part.chars().all(char::is_alphabetic);
+    word.chars().next_back().is_some_and(char::is_uppercase) && word.split('.').all(letter)
 }
 
 /// Tells how much at the beginning of what follows still belongs to the sentence before: "« Oui. » Il part."
 fn closers_after(after: &str) -> usize {
-    let rest = after.trim_start_matches(['»', '”', ')', ']', '」', '』', '）']);
+    let rest = after.trim_start_matches(['»', '”', ')', ']', '」', '』', '）', '*', '_', '`']);
     let length = after.len() - rest.len();
     // »Gut« begins with the same sign with which « Bon » ends.
     if rest.is_empty() || rest.starts_with(char::is_whitespace) { length } else { 0 }

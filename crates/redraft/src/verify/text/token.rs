@@ -38,7 +38,7 @@ fn built(pattern: &str) -> Regex {
 pub(super) fn last_token(text: &str) -> Option<Range<usize>> {
     let mut end = text.len();
     loop {
-        let body = text.get(..end)?.trim_end_matches(is_trail);
+        let body = without_notes(text.get(..end)?.trim_end()).trim_end_matches(is_trail);
         if body.is_empty() {
             return None;
         }
@@ -50,6 +50,19 @@ pub(super) fn last_token(text: &str) -> Option<Range<usize>> {
         }
         end = body.rfind(splits).unwrap_or(0);
     }
+}
+
+/// Takes footnotes off the end: "by 40%.[1][2]"
+fn without_notes(text: &str) -> &str {
+    let mut text = text;
+    while let Some((before, note)) = text.strip_suffix(']').and_then(|text| text.rsplit_once('[')) {
+        let is_note = !note.is_empty() && note.chars().all(|c| c.is_ascii_digit());
+        if !is_note || before.is_empty() || before.ends_with(char::is_whitespace) {
+            break;
+        }
+        text = before;
+    }
+    text
 }
 
 pub(super) fn is_number(token: &str) -> bool {

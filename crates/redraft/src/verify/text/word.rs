@@ -12,10 +12,22 @@ pub(super) fn words(text: &str) -> Vec<Range<usize>> {
             Some(last) if matches!(&text[last.end..at], "-" | "\u{2010}" | "\u{2011}") => {
                 last.end = at + word.len();
             }
+            _ if is_note(text, at, word) => {}
             _ => found.push(at..at + word.len()),
         }
     }
     found
+}
+
+/// Says whether a word is the number of a footnote: "said so.[1]", "said so.²"
+fn is_note(text: &str, at: usize, word: &str) -> bool {
+    let follows = |before: &str| before.ends_with(|c: char| !c.is_whitespace());
+    if word.chars().all(|c| matches!(c, '¹' | '²' | '³' | '⁰' | '⁴'..='⁹')) {
+        return follows(&text[..at]);
+    }
+    word.chars().all(|c| c.is_ascii_digit())
+        && text[at + word.len()..].starts_with(']')
+        && text[..at].strip_suffix('[').is_some_and(follows)
 }
 
 /// Says how easily an English text reads, by Flesch's formula; nothing if there is nothing to read.
