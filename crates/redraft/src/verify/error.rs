@@ -1,11 +1,13 @@
-//! Why a verifier cannot be made of what it was given. What a verifier thinks of a draft is a verdict, never an error.
+//! What keeps a verifier from being made, or from judging: never the draft's fault. What a verifier thinks of a draft is a verdict, never an error.
 //!
 //! To add one: a variant, its code, its hint, and a page in `errors/`.
 
-use crate::failure::Fault;
+use std::path::PathBuf;
 
-/// A verifier that cannot be made.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+use crate::failure::{Fault, Retry};
+
+/// A verifier that cannot be made, or could not run.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A pattern cannot be read.
@@ -52,6 +54,45 @@ pub enum Error {
         /// What is wrong with it, and where.
         reason: String,
     },
+    /// A pattern of file names cannot be read.
+    #[error("`{pattern}` is not a pattern of file names: {reason}")]
+    BadGlob {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The machine gave no thread to work on.
+    #[error("no thread could be started")]
+    NoThread(#[source] std::io::Error),
+    /// The schema that SQL is checked against cannot be read.
+    #[error("the schema cannot be read: {reason}")]
+    SqlSchema {
+        /// What is wrong with it, and where.
+        reason: String,
+    },
+    /// The settings of an SQL check contradict each other.
+    #[error("the settings of the SQL check do not fit together: {reason}")]
+    SqlSettings {
+        /// What does not fit.
+        reason: String,
+    },
+    /// The database that SQL is checked against cannot be used.
+    #[error("the database `{}` cannot be used: {reason}", path.display())]
+    SqlDatabase {
+        /// Its path.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// What it was given cannot be used, or is not enough.
+    #[error("the {verifier} cannot be used: {reason}")]
+    Unusable {
+        /// Which sort of verifier it is.
+        verifier: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
 }
 
 impl Fault for Error {
@@ -63,6 +104,19 @@ impl Fault for Error {
             Self::BadSchema { .. } => "bad-schema",
             Self::RemoteReference { .. } => "remote-reference",
             Self::BadOpenapi { .. } => "bad-openapi",
+            Self::BadGlob { .. } => "bad-glob",
+            Self::NoThread(_) => "io",
+            Self::SqlSchema { .. } => "sql-schema",
+            Self::SqlSettings { .. } => "sql-settings",
+            Self::SqlDatabase { .. } => "sql-database",
+            Self::Unusable { .. } => "bad-verifier",
+        }
+    }
+
+    fn retry(&self) -> Retry {
+        match self {
+            Self::NoThread(_) => Retry::Backoff,
+            _ => Retry::Never,
         }
     }
 
@@ -78,6 +132,14 @@ impl Fault for Error {
                 "copy what it refers to into the document, under `$defs` or `components`"
             }
             Self::BadOpenapi { .. } => "give an OpenAPI 3.0 or 3.1 document that has `paths`",
+            Self::BadGlob { .. } => "write it like `tests/**` or `*_test.py`",
+            Self::NoThread(_) => "raise the limit on threads or memory, and try again",
+            Self::SqlSchema { .. } => "check the schema and the dialect: `redraft explain sql-schema`",
+            Self::SqlSettings { .. } => "see which go together: `redraft explain sql-settings`",
+            Self::SqlDatabase { .. } => "name a SQLite file that can be read",
+            Self::Unusable { verifier, .. } => {
+                return Some(format!("put the {verifier} right where it is set up"));
+            }
         };
         Some(words.to_owned())
     }

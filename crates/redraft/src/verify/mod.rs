@@ -14,6 +14,10 @@ pub mod json;
 pub mod text;
 
 mod error;
+pub mod files;
+
+mod error;
+mod fence;
 mod finding;
 mod shorten;
 mod verdict;
