@@ -229,21 +229,24 @@ fn wraps(block: &Fence<'_>, draft: &str) -> bool {
 }
 
 /// Judges the name of a file, given those before it.
-fn accepted(part: &Part<'_>, files: &Files, protected: &Globs) -> Result<PathBuf, Finding> {
+fn accepted(part: &Part<'_>, files: &Files, protected: &Globs) -> Result<PathBuf, Box<Finding>> {
     let name = part.name;
     let unsafe_path = |why: &str| {
-        Finding::new("unsafe-path", format!("`{}` cannot be a file of the draft: {why}", name.escape_debug()))
-            .suggest("use a relative path of plain names, with forward slashes")
+        let message = format!("`{}` cannot be a file of the draft: {why}", name.escape_debug());
+        Box::new(
+            Finding::new("unsafe-path", message)
+                .suggest("use a relative path of plain names, with forward slashes"),
+        )
     };
     let path = plain_path(name).map_err(unsafe_path)?;
     if protected.holds(&path) {
-        return Err(Finding::new("protected-file", format!("`{name}` is protected and cannot be changed"))
-            .suggest("leave it as it is; change other files"));
+        let finding = Finding::new("protected-file", format!("`{name}` is protected and cannot be changed"));
+        return Err(Box::new(finding.suggest("leave it as it is; change other files")));
     }
     for other in files {
         if other.path == path {
-            return Err(Finding::new("duplicate-file", format!("`{name}` is given twice"))
-                .suggest("give each file once, whole"));
+            let finding = Finding::new("duplicate-file", format!("`{name}` is given twice"));
+            return Err(Box::new(finding.suggest("give each file once, whole")));
         }
         if other.path.starts_with(&path) || path.starts_with(&other.path) {
             let other = other.path.display();

@@ -15,6 +15,7 @@ pub mod text;
 
 mod error;
 pub mod files;
+pub mod output;
 
 mod error;
 mod fence;
