@@ -16,6 +16,7 @@ pub mod text;
 mod error;
 pub mod files;
 pub mod output;
+pub mod sql;
 
 mod error;
 mod fence;

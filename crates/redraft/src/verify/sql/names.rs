@@ -1,0 +1,787 @@
+//! Whether every table and column that a query names is there.
+//!
+//! The resolver follows the scopes of SQL: FROM, aliases, WITH, derived tables, subqueries that use the query around
+//! them. Where it is in doubt it says nothing: a table function, a column of a table whose columns are not all known, a
+//! word that some dialect gives a meaning. It must never accuse a query that is right; it may miss one that is wrong.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    AccessExpr, Distinct, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident,
+    JoinConstraint, JoinOperator, ObjectName, OrderBy, Query, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, Statement, TableAlias, TableFactor, TableObject,
+    TableWithJoins, Visit, Visitor, WildcardAdditionalOptions,
+};
+use sqlparser::tokenizer::{Location, Span};
+
+use super::dialect::Dialect;
+use super::schema::{Column, Columns, Schema, Table, parts, path_of, shown};
+use crate::suggest::nearest;
+
+/// A name that is not there, or is there twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Misnamed {
+    pub rule: &'static str,
+    /// As it was written, with what stands before it.
+    pub name: String,
+    pub quoted: bool,
+    pub span: Span,
+    pub message: String,
+    pub suggestion: Option<String>,
+    pub evidence: Option<String>,
+}
+
+/// Something that columns come from.
+#[derive(Debug)]
+struct Source {
+    /// What it is called in the query.
+    name: Option<String>,
+    columns: Columns,
+    shown: String,
+}
+
+/// What can be named at a place of a query.
+#[derive(Debug, Default)]
+struct Scope<'a> {
+    sources: Vec<Source>,
+    /// Columns that a join made one of.
+    merged: HashSet<String>,
+    /// All columns of the same name may be one.
+    natural: bool,
+    /// There may be columns that are not known of.
+    open: bool,
+    /// Names that the SELECT list gives.
+    aliases: HashSet<String>,
+    /// Names that its columns have, given or not.
+    outputs: HashSet<String>,
+    parent: Option<&'a Scope<'a>>,
+}
+
+impl Scope<'_> {
+    fn is_open(&self) -> bool {
+        self.open || self.sources.iter().any(|source| source.columns.open)
+    }
+}
+
+/// Which names of the SELECT list an expression may use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Uses {
+    Nothing,
+    Aliases,
+    Outputs,
+}
+
+pub(super) struct Resolver<'a> {
+    dialect: Dialect,
+    schema: &'a Schema,
+    /// The queries of WITH that can be seen, the nearest last.
+    shared: Vec<(String, Columns)>,
+    found: Vec<Misnamed>,
+}
+
+impl<'a> Resolver<'a> {
+    pub(super) fn new(dialect: Dialect, schema: &'a Schema) -> Self {
+        Self { dialect, schema, shared: Vec::new(), found: Vec::new() }
+    }
+
+    /// Returns the columns of a query, and says nothing about it.
+    pub(super) fn quietly(mut self, query: &Query) -> Columns {
+        self.query(query, None)
+    }
+
+    /// Finds the names of a statement that are not there.
+    pub(super) fn check(mut self, statement: &Statement) -> Vec<Misnamed> {
+        self.statement(statement);
+        self.found
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        match statement {
+            Statement::Query(query) => drop(self.query(query, None)),
+            Statement::Explain { statement, .. } => self.statement(statement),
+            Statement::Insert(insert) => {
+                if let TableObject::TableName(name) = &insert.table {
+                    let columns = self.table(name);
+                    for column in
+                        insert.columns.iter().filter_map(parts).filter_map(|parts| parts.last().copied())
+                    {
+                        let key = self.dialect.key(column);
+                        if !columns.open && !columns.has(&key) && !self.dialect.knows_word(column) {
+                            self.unknown_column(column, &[], &[&columns], &name.to_string());
+                        }
+                    }
+                }
+                if let Some(query) = &insert.source {
+                    self.query(query, None);
+                }
+            }
+            // The names in other writing statements are the database's to judge.
+            _ => {}
+        }
+    }
+
+    fn query(&mut self, query: &Query, parent: Option<&Scope<'_>>) -> Columns {
+        // Operators that follow a query with `|>` change its columns step by step.
+        if !query.pipe_operators.is_empty() {
+            return Columns::unknown();
+        }
+        let outer = self.shared.len();
+        if let Some(with) = &query.with {
+            for shared in &with.cte_tables {
+                let name = self.dialect.key(&shared.alias.name);
+                let recurses = with.recursive || self.dialect.recurses_without_a_word();
+                if recurses {
+                    let known = self.renamed(self.plain_outputs(&shared.query.body), Some(&shared.alias));
+                    self.shared.push((name.clone(), known));
+                }
+                let columns = self.query(&shared.query, parent);
+                if recurses {
+                    self.shared.pop();
+                }
+                let columns = self.renamed(columns, Some(&shared.alias));
+                self.shared.push((name, columns));
+            }
+        }
+        let columns = self.body(&query.body, parent, query.order_by.as_ref());
+        self.shared.truncate(outer);
+        columns
+    }
+
+    /// Tells the columns of a query by its words alone, for one that uses itself.
+    fn plain_outputs(&self, body: &SetExpr) -> Columns {
+        match body {
+            SetExpr::SetOperation { left, .. } => self.plain_outputs(left),
+            SetExpr::Select(select) => {
+                let is_star = |item: &SelectItem| {
+                    matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
+                };
+                if select.projection.iter().any(is_star) {
+                    return Columns::unknown();
+                }
+                self.outputs(select, &Scope::default())
+            }
+            _ => Columns::unknown(),
+        }
+    }
+
+    fn body(&mut self, body: &SetExpr, parent: Option<&Scope<'_>>, order: Option<&OrderBy>) -> Columns {
+        let columns = match body {
+            SetExpr::Select(select) => return self.select(select, parent, order),
+            SetExpr::Query(query) => self.query(query, parent),
+            SetExpr::SetOperation { left, right, .. } => {
+                let mut columns = self.body(left, parent, None);
+                let right = self.body(right, parent, None);
+                if let Some(order) = order {
+                    let mut all = columns.clone();
+                    all.names.extend(right.names);
+                    all.open |= right.open;
+                    self.order_output(order, all, parent);
+                }
+                columns.open |= right.open;
+                return columns;
+            }
+            SetExpr::Values(values) => {
+                let scope = Scope { parent, ..Scope::default() };
+                self.walk(&values.rows, &scope, Uses::Nothing);
+                Columns::unknown()
+            }
+            SetExpr::Table(_)
+            | SetExpr::Insert(_)
+            | SetExpr::Update(_)
+            | SetExpr::Delete(_)
+            | SetExpr::Merge(_) => Columns::unknown(),
+        };
+        if let Some(order) = order {
+            self.order_output(order, columns.clone(), parent);
+        }
+        columns
+    }
+
+    /// Looks at an ORDER BY that can only use the columns of the result.
+    fn order_output(&mut self, order: &OrderBy, columns: Columns, parent: Option<&Scope<'_>>) {
+        let source = Source { name: None, columns, shown: "the result".to_owned() };
+        let scope = Scope { sources: vec![source], parent, ..Scope::default() };
+        self.walk(order, &scope, Uses::Nothing);
+    }
+
+    fn select(&mut self, select: &Select, parent: Option<&Scope<'_>>, order: Option<&OrderBy>) -> Columns {
+        let mut scope = Scope { parent, open: !select.lateral_views.is_empty(), ..Scope::default() };
+        let mut conditions = Vec::new();
+        for tables in &select.from {
+            self.tables(tables, &mut scope, &mut conditions);
+        }
+        for item in &select.projection {
+            match item {
+                SelectItem::ExprWithAlias { alias, .. } => {
+                    scope.aliases.insert(self.dialect.key(alias));
+                }
+                SelectItem::ExprWithAliases { aliases, .. } => {
+                    scope.aliases.extend(aliases.iter().map(|alias| self.dialect.key(alias)));
+                }
+                _ => {}
+            }
+        }
+        let outputs = self.outputs(select, &scope);
+        scope.outputs = outputs.names.iter().map(|column| column.key.clone()).collect();
+
+        for condition in conditions {
+            self.walk(condition, &scope, Uses::Nothing);
+        }
+        let in_list = if self.dialect.is_strict() { Uses::Nothing } else { Uses::Aliases };
+        for item in &select.projection {
+            match item {
+                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+                    self.star_of(name, &scope);
+                }
+                SelectItem::UnnamedExpr(expr)
+                | SelectItem::ExprWithAlias { expr, .. }
+                | SelectItem::ExprWithAliases { expr, .. } => self.walk(expr, &scope, in_list),
+                SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..) => {}
+            }
+        }
+        let in_where = if self.dialect.has_aliases_in_where() { Uses::Aliases } else { Uses::Nothing };
+        self.walk(&select.prewhere, &scope, in_where);
+        self.walk(&select.selection, &scope, in_where);
+        if let Some(Distinct::On(list)) = &select.distinct {
+            self.walk(list, &scope, Uses::Outputs);
+        }
+        if let GroupByExpr::Expressions(list, _) = &select.group_by {
+            self.walk(list, &scope, Uses::Outputs);
+        }
+        for list in [&select.cluster_by, &select.distribute_by] {
+            self.walk(list, &scope, Uses::Outputs);
+        }
+        self.walk(&select.sort_by, &scope, Uses::Outputs);
+        self.walk(&select.having, &scope, Uses::Outputs);
+        self.walk(&select.qualify, &scope, Uses::Outputs);
+        self.walk(&select.named_window, &scope, Uses::Outputs);
+        if let Some(order) = order {
+            self.walk(order, &scope, Uses::Outputs);
+        }
+        outputs
+    }
+
+    /// Adds what a part of FROM brings.
+    fn tables<'q>(
+        &mut self,
+        tables: &'q TableWithJoins,
+        scope: &mut Scope<'_>,
+        conditions: &mut Vec<&'q Expr>,
+    ) {
+        self.factor(&tables.relation, scope, conditions, false);
+        for join in &tables.joins {
+            let before = scope.sources.len();
+            let applies = matches!(join.join_operator, JoinOperator::CrossApply | JoinOperator::OuterApply);
+            self.factor(&join.relation, scope, conditions, applies);
+            match constraint(&join.join_operator) {
+                Some(JoinConstraint::On(condition)) => conditions.push(condition),
+                Some(JoinConstraint::Using(names)) => {
+                    for ident in names.iter().filter_map(parts).filter_map(|parts| parts.last().copied()) {
+                        self.shared_column(ident, scope, before);
+                    }
+                }
+                Some(JoinConstraint::Natural) => scope.natural = true,
+                _ => {}
+            }
+            if let JoinOperator::AsOf { match_condition, .. } = &join.join_operator {
+                conditions.push(match_condition);
+            }
+            // These join arrays, whose names are columns and tables at once.
+            if matches!(
+                join.join_operator,
+                JoinOperator::ArrayJoin | JoinOperator::LeftArrayJoin | JoinOperator::InnerArrayJoin
+            ) {
+                scope.open = true;
+            }
+        }
+    }
+
+    /// Looks at a column of USING, which both sides must have.
+    fn shared_column(&mut self, ident: &Ident, scope: &mut Scope<'_>, before: usize) {
+        let key = self.dialect.key(ident);
+        let (left, right) = scope.sources.split_at(before.min(scope.sources.len()));
+        for side in [left, right] {
+            let lacks = side.iter().all(|source| !source.columns.open && !source.columns.has(&key));
+            if lacks && !side.is_empty() {
+                let columns: Vec<&Columns> = side.iter().map(|source| &source.columns).collect();
+                let shown: Vec<&str> = side.iter().map(|source| source.shown.as_str()).collect();
+                self.unknown_column(ident, &[], &columns, &shown.join(", "));
+                break;
+            }
+        }
+        scope.merged.insert(key);
+    }
+
+    fn factor<'q>(
+        &mut self,
+        factor: &'q TableFactor,
+        scope: &mut Scope<'_>,
+        conditions: &mut Vec<&'q Expr>,
+        applies: bool,
+    ) {
+        let (alias, columns, own_name) = match factor {
+            TableFactor::Table { name, alias, args: None, json_path: None, .. } => {
+                (alias.as_ref(), self.table(name), parts(name).and_then(|parts| parts.last().copied()))
+            }
+            TableFactor::Derived { lateral, subquery, alias, .. } => {
+                let sees_others = *lateral || applies || !self.dialect.is_strict();
+                let columns = if sees_others {
+                    self.query(subquery, Some(scope))
+                } else {
+                    self.query(subquery, scope.parent)
+                };
+                (alias.as_ref(), columns, None)
+            }
+            TableFactor::NestedJoin { table_with_joins, alias } => {
+                self.tables(table_with_joins, scope, conditions);
+                let Some(alias) = alias else { return };
+                (Some(alias), Columns::unknown(), None)
+            }
+            TableFactor::Pivot { alias, .. }
+            | TableFactor::Unpivot { alias, .. }
+            | TableFactor::MatchRecognize { alias, .. } => {
+                scope.open = true;
+                (alias.as_ref(), Columns::unknown(), None)
+            }
+            TableFactor::Table { name, alias, .. } | TableFactor::Function { name, alias, .. } => {
+                (alias.as_ref(), Columns::unknown(), parts(name).and_then(|parts| parts.last().copied()))
+            }
+            TableFactor::TableFunction { alias, .. }
+            | TableFactor::UNNEST { alias, .. }
+            | TableFactor::JsonTable { alias, .. }
+            | TableFactor::OpenJsonTable { alias, .. } => (alias.as_ref(), Columns::unknown(), None),
+            _ => {
+                scope.open = true;
+                return;
+            }
+        };
+        let ident = alias.map(|alias| &alias.name).or(own_name);
+        scope.sources.push(Source {
+            name: ident.map(|ident| self.dialect.key(ident)),
+            shown: ident.map_or_else(|| "the derived table".to_owned(), |ident| ident.value.clone()),
+            columns: self.renamed(columns, alias),
+        });
+    }
+
+    /// Gives columns the names that stand behind an alias; those that get none keep theirs.
+    fn renamed(&self, mut columns: Columns, alias: Option<&TableAlias>) -> Columns {
+        let names = alias.map_or(&[][..], |alias| &alias.columns);
+        if columns.open && !names.is_empty() {
+            // Which of them are renamed is not known.
+            columns.names.clear();
+        }
+        for (at, name) in names.iter().enumerate() {
+            let column = Column::of(self.dialect, &name.name);
+            match columns.names.get_mut(at) {
+                Some(old) => *old = column,
+                None => columns.names.push(column),
+            }
+        }
+        columns
+    }
+
+    /// Finds a table by its name.
+    fn table(&mut self, name: &ObjectName) -> Columns {
+        let Some(idents) = parts(name) else { return Columns::unknown() };
+        let path = path_of(self.dialect, name);
+        if let [only] = path.as_slice()
+            && let Some((_, columns)) = self.shared.iter().rev().find(|(name, _)| name == only)
+        {
+            return columns.clone();
+        }
+        if let Some(table) = self.schema.find(&path) {
+            return table.columns.clone();
+        }
+        let Some(ident) = idents.last() else { return Columns::unknown() };
+        if !self.dialect.knows_table(&path, ident.quote_style) {
+            let all: Vec<&str> = self.schema.tables.iter().map(|table| table.shown.as_str()).collect();
+            let near = self.near_table(ident);
+            self.found.push(Misnamed {
+                rule: "unknown-table",
+                name: name.to_string(),
+                quoted: ident.quote_style.is_some(),
+                span: span(&idents),
+                message: format!("there is no table `{}`", shown(name)),
+                suggestion: near.map(|near| format!("did you mean `{near}`?")),
+                evidence: (!all.is_empty() && all.len() <= 40).then(|| format!("tables: {}", all.join(", "))),
+            });
+        }
+        Columns::unknown()
+    }
+
+    fn near_table(&self, ident: &Ident) -> Option<String> {
+        let shared = self.shared.iter().map(|(name, _)| name.as_str());
+        let tables = || self.schema.tables.iter();
+        let near = nearest(&ident.value, tables().map(Table::last).chain(shared)).or_else(|| {
+            tables()
+                .find(|table| table.last().eq_ignore_ascii_case(&ident.value))
+                .map(|table| table.last().to_owned())
+        })?;
+        Some(tables().find(|table| table.last() == near).map_or(near, |table| table.shown.clone()))
+    }
+
+    /// Looks at `t.*`.
+    fn star_of(&mut self, name: &ObjectName, scope: &Scope<'_>) {
+        let Some(idents) = parts(name) else { return };
+        if let Some(last) = idents.last()
+            && self.source(&self.dialect.key(last), scope).is_none()
+        {
+            self.unknown_source(&idents, scope);
+        }
+    }
+
+    /// Returns the columns that a SELECT gives.
+    fn outputs(&self, select: &Select, scope: &Scope<'_>) -> Columns {
+        let mut columns = Columns { names: Vec::new(), open: select.exclude.is_some() };
+        for item in &select.projection {
+            match item {
+                SelectItem::ExprWithAlias { alias, .. } => {
+                    columns.names.push(Column::of(self.dialect, alias))
+                }
+                SelectItem::UnnamedExpr(Expr::Identifier(ident)) => {
+                    columns.names.push(Column::of(self.dialect, ident));
+                }
+                SelectItem::UnnamedExpr(Expr::CompoundIdentifier(idents)) => {
+                    columns.names.extend(idents.last().map(|ident| Column::of(self.dialect, ident)));
+                }
+                SelectItem::Wildcard(options) if is_plain(options) => {
+                    for source in &scope.sources {
+                        columns.open |= source.columns.open;
+                        columns.names.extend(source.columns.names.iter().cloned());
+                    }
+                    columns.open |= scope.open;
+                }
+                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
+                    if is_plain(options) =>
+                {
+                    let key = path_of(self.dialect, name).pop().unwrap_or_default();
+                    match self.source(&key, scope) {
+                        Some(source) => {
+                            columns.open |= source.columns.open;
+                            columns.names.extend(source.columns.names.iter().cloned());
+                        }
+                        None => columns.open = true,
+                    }
+                }
+                // Each database has its own way to name these.
+                _ => columns.open = true,
+            }
+        }
+        columns
+    }
+
+    fn source<'s>(&self, key: &str, scope: &'s Scope<'s>) -> Option<&'s Source> {
+        let mut next = Some(scope);
+        while let Some(scope) = next {
+            if let Some(source) = scope.sources.iter().find(|source| source.name.as_deref() == Some(key)) {
+                return Some(source);
+            }
+            next = scope.parent;
+        }
+        None
+    }
+
+    fn walk(&mut self, part: &impl Visit, scope: &Scope<'_>, uses: Uses) {
+        let mut walk = Walk { resolver: self, scope, uses, skipped: HashSet::new(), inside: 0 };
+        let _: ControlFlow<()> = part.visit(&mut walk);
+    }
+
+    /// Looks at a column that is named alone.
+    fn column(&mut self, ident: &Ident, scope: &Scope<'_>, uses: Uses) {
+        let key = self.dialect.key(ident);
+        if self.dialect.knows_word(ident) {
+            return;
+        }
+        let mut all = Vec::new();
+        let mut next = Some(scope);
+        while let Some(here) = next {
+            let is_output = match uses {
+                Uses::Nothing => false,
+                Uses::Aliases => here.aliases.contains(&key),
+                Uses::Outputs => here.outputs.contains(&key) || here.aliases.contains(&key),
+            };
+            let owners: Vec<&Source> =
+                here.sources.iter().filter(|source| source.columns.has(&key)).collect();
+            if let [first, second, ..] = owners.as_slice()
+                && !is_output
+                && !here.natural
+                && !here.merged.contains(&key)
+            {
+                let owners = format!("`{}` and `{}`", first.shown, second.shown);
+                self.found.push(Misnamed {
+                    rule: "ambiguous-column",
+                    name: ident.value.clone(),
+                    quoted: ident.quote_style.is_some(),
+                    span: ident.span,
+                    message: format!("`{}` could be a column of {owners}", ident.value),
+                    suggestion: Some(format!("write `{}.{}`", first.shown, ident.value)),
+                    evidence: None,
+                });
+                return;
+            }
+            // The name of a table can stand for its rows.
+            let is_row = here.sources.iter().any(|source| source.name.as_deref() == Some(&key));
+            if !owners.is_empty() || is_output || is_row || here.is_open() {
+                return;
+            }
+            all.extend(here.sources.iter());
+            next = here.parent;
+        }
+        let columns: Vec<&Columns> = all.iter().map(|source| &source.columns).collect();
+        let shown: Vec<&str> = all.iter().map(|source| source.shown.as_str()).collect();
+        let before = self.found.len();
+        self.unknown_column(ident, &[], &columns, &shown.join(", "));
+        if scope.aliases.contains(&key)
+            && let Some(found) = self.found.get_mut(before)
+        {
+            found.suggestion = Some(format!(
+                "`{}` is a name of the SELECT list, which cannot be used here: repeat its expression, or use a subquery",
+                ident.value
+            ));
+        }
+    }
+
+    /// Looks at a column that is named together with its table.
+    fn qualified(&mut self, idents: &[Ident], scope: &Scope<'_>) {
+        let [before @ .., column] = idents else { return };
+        let Some(table) = before.last() else { return };
+        let key = self.dialect.key(column);
+        match self.source(&self.dialect.key(table), scope) {
+            Some(source) => {
+                if !source.columns.open && !source.columns.has(&key) && !self.dialect.knows_column(column) {
+                    let (columns, shown) = (source.columns.clone(), source.shown.clone());
+                    self.unknown_column(column, before, &[&columns], &shown);
+                }
+            }
+            None if self.dialect.knows_column(column) => {}
+            None => self.unknown_source(&before.iter().collect::<Vec<_>>(), scope),
+        }
+    }
+
+    /// Looks at what stands before a dot and is no table of the query.
+    fn unknown_source(&mut self, idents: &[&Ident], scope: &Scope<'_>) {
+        let Some((first, last)) = idents.first().zip(idents.last()) else { return };
+        let key = self.dialect.key(first);
+        let mut known = Vec::new();
+        let mut next = Some(scope);
+        while let Some(here) = next {
+            // A column can have parts of its own, and some tables have names that are not written down.
+            let has_parts = here.sources.iter().any(|source| source.columns.has(&key));
+            let is_doubtful = here.open || here.sources.iter().any(|source| source.name.is_none());
+            let is_open = !self.dialect.is_strict() && here.is_open();
+            if has_parts || is_doubtful || is_open {
+                return;
+            }
+            known.extend(here.sources.iter().map(|source| source.shown.clone()));
+            next = here.parent;
+        }
+        let word = last.value.to_ascii_lowercase();
+        if self.dialect.knows_word(first) || ["new", "old", "inserted", "deleted"].contains(&word.as_str()) {
+            return;
+        }
+        let near = nearest(&last.value, known.iter().map(String::as_str));
+        self.found.push(Misnamed {
+            rule: "unknown-table",
+            name: last.value.clone(),
+            quoted: last.quote_style.is_some(),
+            span: span(idents),
+            message: format!("`{}` is not a table of this query", last.value),
+            suggestion: near.map(|near| format!("did you mean `{near}`?")),
+            evidence: (!known.is_empty()).then(|| format!("tables of the query: {}", known.join(", "))),
+        });
+    }
+
+    fn unknown_column(&mut self, ident: &Ident, before: &[Ident], columns: &[&Columns], of: &str) {
+        let known: Vec<&str> =
+            columns.iter().flat_map(|columns| &columns.names).map(|column| column.shown.as_str()).collect();
+        let near = nearest(&ident.value, known.iter().copied())
+            .or_else(|| nearest(&ident.value.to_ascii_lowercase(), known.iter().copied()));
+        let key = self.dialect.key(ident);
+        let owner = || {
+            let table = self.schema.tables.iter().find(|table| table.columns.has(&key))?;
+            Some(format!("`{}` is a column of `{}`", ident.value, table.shown))
+        };
+        // One of exactly that name elsewhere is a better guess than one that only looks like it.
+        let suggestion = owner().or_else(|| near.map(|near| format!("did you mean `{near}`?")));
+        let names = || before.iter().chain([ident]);
+        self.found.push(Misnamed {
+            rule: "unknown-column",
+            name: names().map(|ident| ident.value.as_str()).collect::<Vec<_>>().join("."),
+            quoted: ident.quote_style.is_some() && before.is_empty(),
+            span: span(&names().collect::<Vec<_>>()),
+            message: match of {
+                "" => format!("there is no column `{}`", ident.value),
+                of => format!("there is no column `{}` in {of}", ident.value),
+            },
+            suggestion,
+            evidence: (!known.is_empty() && known.len() <= 60)
+                .then(|| format!("columns: {}", known.join(", "))),
+        });
+    }
+}
+
+/// Looks at every column of an expression, and hands subqueries back to the resolver.
+struct Walk<'r, 'a, 's> {
+    resolver: &'r mut Resolver<'a>,
+    scope: &'s Scope<'s>,
+    uses: Uses,
+    /// Where names stand that are no columns.
+    skipped: HashSet<Location>,
+    /// How many subqueries and other scopes of their own are around the place.
+    inside: usize,
+}
+
+impl Walk<'_, '_, '_> {
+    fn skip(&mut self, expr: &Expr) {
+        if let Expr::Identifier(ident) = expr {
+            self.skipped.insert(ident.span.start);
+        }
+    }
+
+    /// Notes the arguments that are names rather than columns: `DATEDIFF(day, a, b)`, `f(name => 1)`.
+    fn arguments(&mut self, name: &ObjectName, arguments: &FunctionArguments) {
+        let name = name.to_string().to_ascii_lowercase();
+        let takes_words = ["date", "time", "extract", "last_day", "next_day", "trunc"];
+        let takes_words = takes_words.iter().any(|part| name.contains(part));
+        let FunctionArguments::List(list) = arguments else { return };
+        for argument in &list.args {
+            match argument {
+                FunctionArg::ExprNamed { name, .. } => self.skip(name),
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) if takes_words => self.skip_word(expr),
+                _ => {}
+            }
+        }
+    }
+
+    fn skip_word(&mut self, expr: &Expr) {
+        const UNITS: [&str; 30] = [
+            "year",
+            "yyyy",
+            "yy",
+            "isoyear",
+            "quarter",
+            "qq",
+            "q",
+            "month",
+            "mm",
+            "m",
+            "week",
+            "wk",
+            "ww",
+            "isoweek",
+            "day",
+            "dd",
+            "d",
+            "dayofyear",
+            "dayofweek",
+            "weekday",
+            "dw",
+            "hour",
+            "hh",
+            "minute",
+            "mi",
+            "second",
+            "ss",
+            "millisecond",
+            "microsecond",
+            "nanosecond",
+        ];
+        if let Expr::Identifier(ident) = expr
+            && UNITS.contains(&ident.value.to_ascii_lowercase().as_str())
+        {
+            self.skip(expr);
+        }
+    }
+}
+
+impl Visitor for Walk<'_, '_, '_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        if self.inside == 0 {
+            self.resolver.query(query, Some(self.scope));
+        }
+        self.inside += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _query: &Query) -> ControlFlow<()> {
+        self.inside = self.inside.saturating_sub(1);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        if matches!(expr, Expr::Lambda(_)) {
+            self.inside += 1;
+        }
+        if self.inside > 0 {
+            return ControlFlow::Continue(());
+        }
+        match expr {
+            Expr::Identifier(ident) if !self.skipped.contains(&ident.span.start) => {
+                self.resolver.column(ident, self.scope, self.uses);
+            }
+            Expr::CompoundIdentifier(idents) => self.resolver.qualified(idents, self.scope),
+            Expr::CompoundFieldAccess { access_chain, .. } => {
+                for access in access_chain {
+                    if let AccessExpr::Dot(field) = access {
+                        self.skip(field);
+                    }
+                }
+            }
+            Expr::Function(function) => self.arguments(&function.name, &function.args),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        if matches!(expr, Expr::Lambda(_)) {
+            self.inside = self.inside.saturating_sub(1);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
+    use JoinOperator as Op;
+    match operator {
+        Op::Join(constraint)
+        | Op::Inner(constraint)
+        | Op::Left(constraint)
+        | Op::LeftOuter(constraint)
+        | Op::Right(constraint)
+        | Op::RightOuter(constraint)
+        | Op::FullOuter(constraint)
+        | Op::CrossJoin(constraint)
+        | Op::Semi(constraint)
+        | Op::LeftSemi(constraint)
+        | Op::RightSemi(constraint)
+        | Op::Anti(constraint)
+        | Op::LeftAnti(constraint)
+        | Op::RightAnti(constraint)
+        | Op::StraightJoin(constraint)
+        | Op::AsOf { constraint, .. } => Some(constraint),
+        Op::CrossApply | Op::OuterApply | Op::ArrayJoin | Op::LeftArrayJoin | Op::InnerArrayJoin => None,
+    }
+}
+
+/// Says whether a star means all columns, under their own names.
+fn is_plain(options: &WildcardAdditionalOptions) -> bool {
+    options.opt_ilike.is_none()
+        && options.opt_exclude.is_none()
+        && options.opt_except.is_none()
+        && options.opt_replace.is_none()
+        && options.opt_rename.is_none()
+        && options.opt_alias.is_none()
+}
+
+/// Returns where names stand, from the first to the last.
+fn span(idents: &[&Ident]) -> Span {
+    match idents {
+        [] => Span::empty(),
+        [first, .., last] => Span::new(first.span.start, last.span.end),
+        [only] => only.span,
+    }
+}
