@@ -154,7 +154,7 @@ impl Database {
         bounds: Bounds,
     ) -> Result<Given, Objection> {
         let failed = |error: &rusqlite::Error| self.objection(error, sql, bounds);
-        let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let width = columns.len();
         let mut given = Given { columns, rows: Vec::new() };
         let mut bytes = 0;

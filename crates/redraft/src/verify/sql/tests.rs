@@ -115,8 +115,8 @@ fn no_query_that_is_right_is_accused() {
             Dialect::Mssql,
             Dialect::Duckdb,
         ] {
-            let is_foreign = (dialect == Dialect::Mssql && query.contains("LIMIT"))
-                || (query.contains("WINDOW w") && dialect == Dialect::Mssql);
+            let is_foreign =
+                dialect == Dialect::Mssql && (query.contains("LIMIT") || query.contains("WINDOW w"));
             if !is_foreign {
                 check(&other(dialect), query, &[]);
             }
