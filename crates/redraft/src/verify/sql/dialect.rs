@@ -165,6 +165,35 @@ impl Dialect {
         name.starts_with("metadata$") || pseudo.contains(&name.as_str())
     }
 
+    /// Says whether a name behind that of a table may mean something else than a column: PostgreSQL takes `t.count` for
+    /// `count(t)`.
+    pub(super) fn knows_attribute(self, ident: &Ident) -> bool {
+        const FUNCTIONS: [&str; 12] = [
+            "count",
+            "array_agg",
+            "json_agg",
+            "jsonb_agg",
+            "row_to_json",
+            "to_json",
+            "to_jsonb",
+            "pg_typeof",
+            "pg_column_size",
+            "num_nulls",
+            "num_nonnulls",
+            "hstore",
+        ];
+        let is_function = || FUNCTIONS.contains(&ident.value.to_ascii_lowercase().as_str());
+        self.knows_column(ident) || (matches!(self, Self::Postgres | Self::Redshift) && is_function())
+    }
+
+    /// Returns the column of a word that PostgreSQL takes for a table of one row and one column.
+    pub(super) fn column_of_word(self, ident: &Ident) -> Option<&'static str> {
+        const FROM: [&str; 6] =
+            ["user", "current_user", "session_user", "current_date", "current_timestamp", "current_role"];
+        let is_bare = ident.quote_style.is_none() && matches!(self, Self::Postgres | Self::Redshift);
+        FROM.into_iter().find(|word| is_bare && ident.value.eq_ignore_ascii_case(word))
+    }
+
     /// Says whether a name that stands alone may have a meaning without being a column.
     pub(super) fn knows_word(self, ident: &Ident) -> bool {
         let name = ident.value.to_ascii_lowercase();

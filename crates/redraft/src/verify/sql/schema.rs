@@ -15,6 +15,8 @@ pub(super) struct Columns {
     pub names: Vec<Column>,
     /// There may be others.
     pub open: bool,
+    /// It is a single value, and a name behind its dot may be a function.
+    pub scalar: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +35,7 @@ impl Column {
 
 impl Columns {
     pub(super) fn unknown() -> Self {
-        Self { names: Vec::new(), open: true }
+        Self { open: true, ..Self::default() }
     }
 
     pub(super) fn has(&self, key: &str) -> bool {
@@ -81,7 +83,7 @@ impl Schema {
                         .into_iter()
                         .map(|shown| Column { key: shown.to_ascii_lowercase(), shown })
                         .collect(),
-                    open: false,
+                    ..Columns::default()
                 },
             );
             schema.tables.push(Table { path: vec![name.to_ascii_lowercase()], shown: name, columns });
@@ -114,7 +116,7 @@ impl Schema {
                 let mut columns = Resolver::new(dialect, self).quietly(&view.query);
                 if !view.columns.is_empty() {
                     let names = view.columns.iter().map(|column| Column::of(dialect, &column.name)).collect();
-                    columns = Columns { names, open: false };
+                    columns = Columns { names, ..Columns::default() };
                 }
                 self.put(dialect, &view.name, columns);
             }
@@ -145,6 +147,7 @@ impl Schema {
                 || create.clone.is_some()
                 || create.inherits.is_some()
                 || create.partition_of.is_some(),
+            scalar: false,
         };
         if let Some(query) = &create.query
             && columns.names.is_empty()

@@ -132,6 +132,14 @@ fn what_only_one_dialect_knows_is_not_accused() {
         (Dialect::Postgres, "SELECT x.v FROM users u, LATERAL (SELECT u.id AS v) x"),
         (Dialect::Postgres, "SELECT g FROM generate_series(1, 3) AS g"),
         (Dialect::Postgres, "SELECT table_name FROM information_schema.tables"),
+        (Dialect::Postgres, "SELECT u.count, user FROM users u, user"),
+        (Dialect::Postgres, "SELECT k, e.v FROM (VALUES (1, 'a')) AS e(k, v)"),
+        (Dialect::Postgres, "SELECT count(*) FROM users ORDER BY count"),
+        (Dialect::Postgres, "SELECT (SELECT 1 AS s) FROM users ORDER BY s"),
+        (
+            Dialect::Postgres,
+            "SELECT u.id FROM users u JOIN orders o ON name IS NULL JOIN big b ON b.total = o.total",
+        ),
         (Dialect::Postgres, "SELECT ctid, name FROM users"),
         (Dialect::Postgres, "SELECT date_trunc('day', placed) AS day, sum(total) FROM orders GROUP BY day"),
         (
@@ -176,8 +184,8 @@ fn what_is_not_there_is_named_with_its_place_and_what_was_meant() {
                     &["unknown-column @ 1:8 there is no column `nmae` in users => did you mean `name`?"],
                 ),
                 (
-                    "SELECT id\nFROM user",
-                    &["unknown-table @ 2:6 there is no table `user` => did you mean `users`?"],
+                    "SELECT id\nFROM uesrs",
+                    &["unknown-table @ 2:6 there is no table `uesrs` => did you mean `users`?"],
                 ),
                 (
                     "SELECT u.nmae, u.id FROM users u",
@@ -249,6 +257,14 @@ fn what_is_not_there_is_named_with_its_place_and_what_was_meant() {
 
 #[test]
 fn dialects_differ_in_case_and_in_aliases() {
+    check(
+        &other(Dialect::Postgres),
+        "SELECT id, e.w FROM user, (VALUES (1)) AS e(v)",
+        &[
+            "unknown-column @ 1:8 there is no column `id` in user, e => `id` is a column of `users`",
+            "unknown-column @ 1:12 there is no column `w` in e",
+        ],
+    );
     check(
         &other(Dialect::Postgres),
         "SELECT \"Name\" FROM users",

@@ -5,7 +5,7 @@ use sqlparser::tokenizer::Span;
 
 use super::{Misnamed, Resolver, Scope, Source, Uses};
 use crate::suggest::nearest;
-use crate::verify::sql::schema::{Columns, Table, parts, path_of, shown};
+use crate::verify::sql::schema::{Column, Columns, Table, parts, path_of, shown};
 
 impl Resolver<'_> {
     /// Finds a table by its name.
@@ -21,6 +21,10 @@ impl Resolver<'_> {
             return table.columns.clone();
         }
         let Some(ident) = idents.last() else { return Columns::unknown() };
+        if let (Some(word), [_]) = (self.dialect.column_of_word(ident), path.as_slice()) {
+            let column = Column { key: word.to_owned(), shown: word.to_owned() };
+            return Columns { names: vec![column], open: false, scalar: true };
+        }
         if !self.dialect.knows_table(&path, ident.quote_style) {
             let all: Vec<&str> = self.schema.tables.iter().map(|table| table.shown.as_str()).collect();
             let near = self.near_table(ident);
@@ -70,7 +74,7 @@ impl Resolver<'_> {
     }
 
     /// Looks at a column that is named alone.
-    pub(super) fn column(&mut self, ident: &Ident, scope: &Scope<'_>, uses: Uses) {
+    pub(super) fn column(&mut self, ident: &Ident, scope: &Scope<'_>, uses: &Uses) {
         let key = self.dialect.key(ident);
         if self.dialect.knows_word(ident) {
             return;
@@ -79,13 +83,21 @@ impl Resolver<'_> {
         let mut next = Some(scope);
         while let Some(here) = next {
             let is_output = match uses {
-                Uses::Nothing => false,
+                Uses::Nothing | Uses::Joined(_) => false,
                 Uses::Aliases => here.aliases.contains(&key),
-                Uses::Outputs => here.outputs.contains(&key) || here.aliases.contains(&key),
+                Uses::Outputs => here.unnamed || here.outputs.contains(&key) || here.aliases.contains(&key),
             };
-            let owners: Vec<&Source> =
-                here.sources.iter().filter(|source| source.columns.has(&key)).collect();
-            if let [first, second, ..] = owners.as_slice()
+            let owners: Vec<(usize, &Source)> =
+                here.sources.iter().enumerate().filter(|(_, source)| source.columns.has(&key)).collect();
+            let is_joined = |at: &usize| match uses {
+                Uses::Joined(tables) => tables.contains(at),
+                _ => true,
+            };
+            let seen: Vec<&Source> =
+                owners.iter().filter(|(at, _)| is_joined(at)).map(|(_, source)| *source).collect();
+            // Which tables of the query around it a subquery sees depends on where it stands.
+            if let [first, second, ..] = seen.as_slice()
+                && std::ptr::eq(here, scope)
                 && !is_output
                 && !here.natural
                 && !here.merged.contains(&key)
@@ -131,12 +143,16 @@ impl Resolver<'_> {
         let key = self.dialect.key(column);
         match self.source(&self.dialect.key(table), scope) {
             Some(source) => {
-                if !source.columns.open && !source.columns.has(&key) && !self.dialect.knows_column(column) {
+                if !source.columns.open
+                    && !source.columns.scalar
+                    && !source.columns.has(&key)
+                    && !self.dialect.knows_attribute(column)
+                {
                     let (columns, shown) = (source.columns.clone(), source.shown.clone());
                     self.unknown_column(column, before, &[&columns], &shown);
                 }
             }
-            None if self.dialect.knows_column(column) => {}
+            None if self.dialect.knows_attribute(column) => {}
             None => self.unknown_source(&before.iter().collect::<Vec<_>>(), scope),
         }
     }

@@ -8,6 +8,7 @@ mod lookup;
 mod walk;
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use sqlparser::ast::{
     Distinct, Expr, GroupByExpr, Ident, JoinConstraint, JoinOperator, OrderBy, Query, Select, SelectItem,
@@ -55,6 +56,8 @@ struct Scope<'a> {
     aliases: HashSet<String>,
     /// Names that its columns have, given or not.
     outputs: HashSet<String>,
+    /// Its columns may have other names, which the database makes up.
+    unnamed: bool,
     parent: Option<&'a Scope<'a>>,
 }
 
@@ -64,10 +67,12 @@ impl Scope<'_> {
     }
 }
 
-/// Which names of the SELECT list an expression may use.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Which names of the SELECT list an expression may use, and which tables.
+#[derive(Clone)]
 enum Uses {
     Nothing,
+    /// A condition of a join: it sees the tables that are joined so far, from this one to that.
+    Joined(Range<usize>),
     Aliases,
     Outputs,
 }
@@ -224,9 +229,22 @@ impl<'a> Resolver<'a> {
         }
         let outputs = self.outputs(select, &scope);
         scope.outputs = outputs.names.iter().map(|column| column.key.clone()).collect();
+        for item in &select.projection {
+            match item {
+                // PostgreSQL calls such a column like its function.
+                SelectItem::UnnamedExpr(Expr::Function(function)) => {
+                    scope.outputs.extend(path_of(self.dialect, &function.name).pop());
+                }
+                SelectItem::UnnamedExpr(
+                    Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_),
+                ) => {}
+                SelectItem::UnnamedExpr(_) => scope.unnamed = true,
+                _ => {}
+            }
+        }
 
-        for condition in conditions {
-            self.walk(condition, &scope, Uses::Nothing);
+        for (condition, tables) in conditions {
+            self.walk(condition, &scope, Uses::Joined(tables));
         }
         let in_list = if self.dialect.is_strict() { Uses::Nothing } else { Uses::Aliases };
         for item in &select.projection {
@@ -236,12 +254,12 @@ impl<'a> Resolver<'a> {
                 }
                 SelectItem::UnnamedExpr(expr)
                 | SelectItem::ExprWithAlias { expr, .. }
-                | SelectItem::ExprWithAliases { expr, .. } => self.walk(expr, &scope, in_list),
+                | SelectItem::ExprWithAliases { expr, .. } => self.walk(expr, &scope, in_list.clone()),
                 SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..) => {}
             }
         }
         let in_where = if self.dialect.has_aliases_in_where() { Uses::Aliases } else { Uses::Nothing };
-        self.walk(&select.prewhere, &scope, in_where);
+        self.walk(&select.prewhere, &scope, in_where.clone());
         self.walk(&select.selection, &scope, in_where);
         if let Some(Distinct::On(list)) = &select.distinct {
             self.walk(list, &scope, Uses::Outputs);
@@ -267,15 +285,18 @@ impl<'a> Resolver<'a> {
         &mut self,
         tables: &'q TableWithJoins,
         scope: &mut Scope<'_>,
-        conditions: &mut Vec<&'q Expr>,
+        conditions: &mut Vec<(&'q Expr, Range<usize>)>,
     ) {
+        let first = scope.sources.len();
         self.factor(&tables.relation, scope, conditions, false);
         for join in &tables.joins {
             let before = scope.sources.len();
             let applies = matches!(join.join_operator, JoinOperator::CrossApply | JoinOperator::OuterApply);
             self.factor(&join.relation, scope, conditions, applies);
             match constraint(&join.join_operator) {
-                Some(JoinConstraint::On(condition)) => conditions.push(condition),
+                Some(JoinConstraint::On(condition)) => {
+                    conditions.push((condition, first..scope.sources.len()))
+                }
                 Some(JoinConstraint::Using(names)) => {
                     for ident in names.iter().filter_map(parts).filter_map(|parts| parts.last().copied()) {
                         self.shared_column(ident, scope, before);
@@ -285,7 +306,7 @@ impl<'a> Resolver<'a> {
                 _ => {}
             }
             if let JoinOperator::AsOf { match_condition, .. } = &join.join_operator {
-                conditions.push(match_condition);
+                conditions.push((match_condition, first..scope.sources.len()));
             }
             // These join arrays, whose names are columns and tables at once.
             if matches!(
@@ -317,7 +338,7 @@ impl<'a> Resolver<'a> {
         &mut self,
         factor: &'q TableFactor,
         scope: &mut Scope<'_>,
-        conditions: &mut Vec<&'q Expr>,
+        conditions: &mut Vec<(&'q Expr, Range<usize>)>,
         applies: bool,
     ) {
         let (alias, columns, own_name) = match factor {
@@ -326,11 +347,16 @@ impl<'a> Resolver<'a> {
             }
             TableFactor::Derived { lateral, subquery, alias, .. } => {
                 let sees_others = *lateral || applies || !self.dialect.is_strict();
-                let columns = if sees_others {
+                let mut columns = if sees_others {
                     self.query(subquery, Some(scope))
                 } else {
                     self.query(subquery, scope.parent)
                 };
+                // Rows that are written out have as many columns as the first has values.
+                if let (SetExpr::Values(values), Some(alias)) = (&*subquery.body, alias) {
+                    let width = values.rows.first().map_or(usize::MAX, |row| row.len());
+                    columns.open = alias.columns.len() < width;
+                }
                 (alias.as_ref(), columns, None)
             }
             TableFactor::NestedJoin { table_with_joins, alias } => {
@@ -383,7 +409,7 @@ impl<'a> Resolver<'a> {
 
     /// Returns the columns that a SELECT gives.
     fn outputs(&self, select: &Select, scope: &Scope<'_>) -> Columns {
-        let mut columns = Columns { names: Vec::new(), open: select.exclude.is_some() };
+        let mut columns = Columns { open: select.exclude.is_some(), ..Columns::default() };
         for item in &select.projection {
             match item {
                 SelectItem::ExprWithAlias { alias, .. } => {

@@ -117,7 +117,7 @@ impl Visitor for Walk<'_, '_, '_> {
         }
         match expr {
             Expr::Identifier(ident) if !self.skipped.contains(&ident.span.start) => {
-                self.resolver.column(ident, self.scope, self.uses);
+                self.resolver.column(ident, self.scope, &self.uses);
             }
             Expr::CompoundIdentifier(idents) => self.resolver.qualified(idents, self.scope),
             Expr::CompoundFieldAccess { access_chain, .. } => {
