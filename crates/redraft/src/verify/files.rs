@@ -291,10 +291,14 @@ fn name_in_info(info: &str) -> Option<&str> {
             rest = rest.get(at + key.len()..)?;
             if let Some(value) = rest.strip_prefix('=').filter(|_| starts_a_word) {
                 let quote = value.chars().next().filter(|first| matches!(first, '"' | '\''));
-                return Some(match quote {
+                let name = match quote {
                     Some(quote) => value.get(1..)?.split(quote).next().unwrap_or_default(),
                     None => value.split([' ', ',', '}']).next().unwrap_or_default(),
-                });
+                };
+                // A title may as well be a caption.
+                if !matches!(key, "title" | "name") || is_path_like(name) {
+                    return Some(name);
+                }
             }
         }
     }

@@ -75,6 +75,7 @@ fn a_draft_without_names_is_the_default_file() {
     check("print(1)\n", Some("app.py"), &[("app.py", "print(1)\n")]);
     check("Sure!\n```python\nprint(1)\n```\nEnjoy.", Some("app.py"), &[("app.py", "print(1)\n")]);
     check("```python linenums\nprint(1)", Some("app.py"), &[("app.py", "print(1)")]);
+    check("```python title=\"The answer\"\nx\n```", Some("app.py"), &[("app.py", "x\n")]);
     check("```vb.net\nx\n```", Some("app.vb"), &[("app.vb", "x\n")]);
     check("See https://a.b/c.d\n```\nx\n```", Some("app.py"), &[("app.py", "x\n")]);
 }

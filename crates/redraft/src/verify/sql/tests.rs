@@ -497,7 +497,11 @@ fn time_rows_and_bytes_are_bounded() {
             "too-many-rows @ - the query gives more than 10 rows => narrow it down: look at the joins and the conditions",
         ],
     );
-    let found = Sql::new(settings.clone()).unwrap().check("SELECT zeroblob(9000000)").unwrap().findings;
+    let found = Sql::new(settings.clone())
+        .unwrap()
+        .check("SELECT zeroblob(900000), zeroblob(900000)")
+        .unwrap()
+        .findings;
     assert_eq!(found[0].rule, "too-many-rows");
     check(&settings, "SELECT zeroblob(900000000)", &["failed @ - SQLite says: string or blob too big"]);
     check(
