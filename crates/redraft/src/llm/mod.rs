@@ -41,7 +41,7 @@ pub use self::metered::Metered;
 pub use self::price::{Price, PriceTable};
 pub use self::prompts::{PromptError, Prompts, Rendered, Template};
 pub use self::scripted::{Scripted, Turn};
-pub use self::structured::ask;
+pub use self::structured::{ask, ask_shaped};
 pub use self::tuned::{Tuned, Tuning};
 pub use crate::money::{BadMoney, Money};
 pub use crate::spend::{Spend, Usage};

@@ -57,17 +57,84 @@ pub async fn ask<T>(
 where
     T: JsonSchema + DeserializeOwned,
 {
-    let shape = Shape::of::<T>()?;
+    converse(ctx, name, model, request, tries, Shape::of::<T>()?, |_| Ok(())).await
+}
+
+/// Asks a model for a value of a shape that is known only at run time, as [`ask`] does: `schema` says what the answer
+/// looks like, and `check` everything that is wrong with one that looks right. An answer with faults is asked for again.
+///
+/// ```
+/// use redraft::llm::{OutputSchema, Request, Scripted, ask_shaped};
+/// use redraft::{Ctx, Engine, flow, store::MemoryStore};
+/// use serde_json::json;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let model = Scripted::new("picker", [r#"["tide", "tide"]"#, r#"["tide", "moon"]"#]);
+/// let pick = flow("pick", move |ctx: Ctx, words: Vec<String>| {
+///     let model = model.clone();
+///     async move {
+///         let schema = OutputSchema { name: "words".to_owned(), schema: json!({ "items": { "enum": words } }) };
+///         let check = |picked: &Vec<String>| match picked.as_slice() {
+///             [first, second] if first == second => vec![format!("`{first}` is there twice")],
+///             _ => Vec::new(),
+///         };
+///         ask_shaped(&ctx, "pick", &model, Request::new("Pick two."), 3, schema, check).await
+///     }
+/// });
+/// let engine = Engine::on(MemoryStore::new()).workflow(pick.clone()).open().await?;
+/// let words = vec!["tide".to_owned(), "moon".to_owned(), "sun".to_owned()];
+/// assert_eq!(engine.start(&pick, words).await?.outcome().await?.into_output()?, ["tide", "moon"]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// Gives the failure of the model, or `model-malformed` when no answer could be used.
+pub async fn ask_shaped<T>(
+    ctx: &Ctx,
+    name: &str,
+    model: &dyn Model,
+    request: Request,
+    tries: u32,
+    schema: OutputSchema,
+    check: impl Fn(&T) -> Vec<String> + Send + Sync,
+) -> Result<T, Failure>
+where
+    T: DeserializeOwned,
+{
+    let check = |value: &Value| {
+        let faults = match T::deserialize(value) {
+            Ok(value) => check(&value),
+            Err(error) => vec![error.to_string()],
+        };
+        if faults.is_empty() { Ok(()) } else { Err(faults) }
+    };
+    converse(ctx, name, model, request, tries, Shape::new(schema)?, check).await
+}
+
+/// Asks until an answer has the shape and passes the check, `tries` times in all.
+async fn converse<T: DeserializeOwned>(
+    ctx: &Ctx,
+    name: &str,
+    model: &dyn Model,
+    request: Request,
+    tries: u32,
+    shape: Shape,
+    check: impl Fn(&Value) -> Result<(), Vec<String>> + Send + Sync,
+) -> Result<T, Failure> {
+    let (shape, check) = (&shape, &check);
     let mut request = shape.asked_for(model, request);
     let mut left = tries.max(1);
     loop {
         let step = Step::named(name.to_owned()).input(&model.name()).input(&model.tuned(&request));
         let answered = ctx
             .step_with(step, |call| {
-                let (request, shape) = (&request, &shape);
+                let (request, shape, check) = (&request, &shape, &check);
                 async move {
                     let completion = call_model(ctx, &call, model, request).await?;
-                    match shape.read(&completion.text) {
+                    let value = shape.read(&completion.text).and_then(|value| check(&value).map(|()| value));
+                    match value {
                         Ok(value) => Ok(Completion { text: value.to_string(), ..completion }),
                         Err(faults) => Err(unusable(model, &completion, &faults)),
                     }
@@ -91,7 +158,7 @@ where
     }
 }
 
-/// The schema of a type, ready to be checked against.
+/// The schema of an answer, ready to be checked against.
 struct Shape {
     schema: OutputSchema,
     validator: jsonschema::Validator,
@@ -99,14 +166,17 @@ struct Shape {
 
 impl Shape {
     fn of<T: JsonSchema>() -> Result<Self, Failure> {
-        let schema = schemars::schema_for!(T).to_value();
-        let validator = jsonschema::validator_for(&schema).map_err(|error| {
-            Failure::terminal("bad-schema", format!("the schema of the answer cannot be used: {error}"))
-        })?;
         // Providers take letters, digits, `_` and `-`.
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         let name = T::schema_name().chars().map(plain).take(60).collect();
-        Ok(Self { schema: OutputSchema { name, schema }, validator })
+        Self::new(OutputSchema { name, schema: schemars::schema_for!(T).to_value() })
+    }
+
+    fn new(schema: OutputSchema) -> Result<Self, Failure> {
+        let validator = jsonschema::validator_for(&schema.schema).map_err(|error| {
+            Failure::terminal("bad-schema", format!("the schema of the answer cannot be used: {error}"))
+        })?;
+        Ok(Self { schema, validator })
     }
 
     /// Asks for the shape in the model's own way if it has one, and in words if it has none.
