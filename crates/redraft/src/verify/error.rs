@@ -120,13 +120,6 @@ impl Fault for Error {
         }
     }
 
-    fn retry(&self) -> Retry {
-        match self {
-            Self::NoThread(_) => Retry::Backoff,
-            _ => Retry::Never,
-        }
-    }
-
     fn hint(&self) -> Option<String> {
         let words = match self {
             Self::BadRegex { .. } => {
