@@ -1,16 +1,17 @@
 //! A model as judge.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use redraft::llm::{Allowance, Budget, Error, Metered, Model, PriceTable, Prompts, Scripted, Turn};
+use redraft::store::MemoryStore;
 use redraft::verify::{
     Case, Cost, Criterion, Evidence, Finding, FindingStatus, Gate, Incumbent, Judge, JudgeConfig, Place,
     Position, Severity, Verdict, Verifier,
 };
 use serde_json::{Value, json};
 
-use crate::support::{judged, judged_and_resumed, last_words, near, prompt};
+use crate::support::{judged, judged_and_resumed, judging, last_words, near, on, prompt};
 
 const DRAFT: &str = "Tides rise.\nThey also fall, mostly.";
 
@@ -274,7 +275,7 @@ fn comparing(better: impl Fn(&str) -> &'static str + Send + Sync + 'static) -> S
     Scripted::by("critic", move |request, _| {
         let text = prompt(request);
         Turn::text(if text.contains("Text A:") {
-            json!({ "reason": "so", "better": better(text) }).to_string()
+            json!({ "because": "so", "better": better(text) }).to_string()
         } else {
             scores(7, 7).to_string()
         })
@@ -390,6 +391,27 @@ async fn a_resumed_run_asks_nothing_again() {
     let model = says([json!("hm"), scores(11, 1), scores(8, 6)]);
     near(judged_and_resumed(judge(&model), &crate::judge::case()).await.score, 0.7);
     assert_eq!(model.asked().len(), 3);
+}
+
+#[tokio::test]
+async fn after_no_verdict_a_resumed_run_asks_only_for_what_could_not_be_used() {
+    let is_well = Arc::new(AtomicBool::new(false));
+    let (begun, recovered) = (AtomicUsize::new(0), Arc::clone(&is_well));
+    let model = Scripted::by("critic", move |request, _| {
+        let first_is_good = request.messages.len() == 1 && begun.fetch_add(1, Ordering::Relaxed) == 0;
+        let good = first_is_good || recovered.load(Ordering::Relaxed);
+        Turn::text(if good { scores(8, 6).to_string() } else { "hm".to_owned() })
+    });
+    let workflow = judging(&(Arc::new(judge(&model).samples(3)) as Arc<dyn Verifier>), &case(), false);
+    let engine = on(&MemoryStore::new(), workflow.clone()).open().await.unwrap();
+    let run = engine.start(&workflow, ()).await.unwrap();
+    assert_eq!(run.outcome().await.unwrap().into_output().unwrap_err().code, "no-verdict");
+    assert_eq!(model.asked().len(), 1 + 3 + 3);
+    is_well.store(true, Ordering::Relaxed);
+    let handle = engine.resume(run.run()).await.unwrap().typed::<Verdict>();
+    let verdict = handle.outcome().await.unwrap().into_output().unwrap();
+    near(verdict.score, 0.7);
+    assert_eq!((verdict.warnings.len(), model.asked().len()), (0, 7 + 2));
 }
 
 #[tokio::test]

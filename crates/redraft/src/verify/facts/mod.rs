@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use self::passages::{Indexed, Relevant};
-use super::judge::answer::{list, object, text};
+use super::judge::answer::{choice, list, object, text};
 use super::judge::{TRIES, fingerprints, sorted};
 use super::quote::{self, count};
 use super::undecided::{no_verdict, undecided};
@@ -283,7 +283,7 @@ impl Facts {
                 "quote".to_owned(),
                 text("the exact words of the source that decide it; empty if it does not say"),
             ),
-            ("verdict".to_owned(), json!({ "enum": ["supported", "contradicted", "unmentioned"] })),
+            ("verdict".to_owned(), choice(&["supported", "contradicted", "unmentioned"])),
         ]));
         let schema = OutputSchema { name: "check".to_owned(), schema };
         let faults = |check: &Check| {

@@ -57,8 +57,8 @@ pub(super) enum Status {
     Disputed,
 }
 
-/// Describes the answer that is wanted. All of it is required, as strict providers demand. The entries stand in the order
-/// of their names, so that a model that follows them finds faults before it scores.
+/// Describes the answer that is wanted. All of it is required, as strict providers demand. The entries stand in an order
+/// (which is that of their names, too) in which a model that follows it finds faults before it scores.
 pub(super) fn schema(rubric: &[Criterion], scale: Scale, earlier: &[Finding]) -> OutputSchema {
     let score = |criterion: &Criterion| {
         if criterion.binary {
@@ -74,30 +74,30 @@ pub(super) fn schema(rubric: &[Criterion], scale: Scale, earlier: &[Finding]) ->
     };
     let names: Vec<&str> = rubric.iter().map(|criterion| criterion.name.as_str()).collect();
     let mut parts = Map::new();
+    if !earlier.is_empty() {
+        let reply = object(Map::from_iter([
+            ("status".to_owned(), choice(&["fixed", "not_fixed", "disputed"])),
+            ("note".to_owned(), text("why, in one sentence")),
+        ]));
+        let replies = earlier.iter().map(|finding| (finding.id.to_string(), reply.clone()));
+        parts.insert("earlier".to_owned(), object(replies.collect()));
+    }
     parts.insert(
         "findings".to_owned(),
         list(&object(Map::from_iter([
-            ("criterion".to_owned(), json!({ "enum": names })),
+            ("criterion".to_owned(), choice(&names)),
             (
                 "quote".to_owned(),
                 text("the exact words of the text it is about; empty if it is about all of it"),
             ),
             ("problem".to_owned(), text("what is wrong, in one sentence")),
             ("fix".to_owned(), text("what to do about it, in one sentence")),
-            ("severity".to_owned(), json!({ "enum": ["minor", "major", "blocking"] })),
+            ("severity".to_owned(), choice(&["minor", "major", "blocking"])),
         ]))),
     );
     let scores = rubric.iter().map(|criterion| (criterion.name.clone(), score(criterion)));
     parts.insert("scores".to_owned(), object(scores.collect()));
     parts.insert("strengths".to_owned(), list(&text("what is good and must stay")));
-    if !earlier.is_empty() {
-        let reply = object(Map::from_iter([
-            ("status".to_owned(), json!({ "enum": ["fixed", "not_fixed", "disputed"] })),
-            ("note".to_owned(), text("why, in one sentence")),
-        ]));
-        let replies = earlier.iter().map(|finding| (finding.id.to_string(), reply.clone()));
-        parts.insert("earlier".to_owned(), object(replies.collect()));
-    }
     OutputSchema { name: "judgement".to_owned(), schema: object(parts) }
 }
 
@@ -114,6 +114,11 @@ pub(in crate::verify) fn object(properties: Map<String, Value>) -> Value {
 
 pub(in crate::verify) fn list(items: &Value) -> Value {
     json!({ "type": "array", "items": items })
+}
+
+/// One of some words. The type is said too: some providers insist.
+pub(in crate::verify) fn choice(words: &[&str]) -> Value {
+    json!({ "type": "string", "enum": words })
 }
 
 pub(in crate::verify) fn text(description: &str) -> Value {
@@ -202,6 +207,28 @@ mod tests {
             assert!((median(numbers.clone()) - middle).abs() < 1e-9, "{numbers:?}");
         }
         assert!(is_majority(2, 3) && !is_majority(1, 2) && !is_majority(0, 0));
+    }
+
+    /// Strict providers take only closed objects, all of whose entries are required, and want a type everywhere.
+    #[test]
+    fn the_shape_is_one_that_strict_providers_take() {
+        fn check(schema: &Value) {
+            let kind = schema["type"].as_str();
+            assert!(kind.is_some(), "{schema}");
+            if let Some(parts) = schema["properties"].as_object() {
+                assert_eq!(schema["additionalProperties"], json!(false), "{schema}");
+                assert_eq!(schema["required"].as_array().map(Vec::len), Some(parts.len()), "{schema}");
+                parts.values().for_each(check);
+            }
+            if kind == Some("array") {
+                check(&schema["items"]);
+            }
+        }
+        let rubric = [Criterion::new("clear"), Criterion::new("sourced").binary()];
+        let earlier =
+            crate::verify::Verdict::of([Finding::new("clear", "it hedges")]).filed("quality").findings;
+        check(&schema(&rubric, Scale::default(), &earlier).schema);
+        check(&schema(&rubric, Scale::default(), &[]).schema);
     }
 
     #[test]

@@ -32,6 +32,35 @@ pub(super) const TRIES: u32 = 3;
 
 /// A model that judges drafts by a rubric.
 ///
+/// It is asked for an answer of this form, made for the rubric at hand (`earlier` only if there are earlier findings):
+///
+/// ```json
+/// {
+///   "earlier": { "f_01…": { "note": "the hedging is gone", "status": "fixed" } },
+///   "findings": [
+///     { "criterion": "clear", "quote": "mostly", "problem": "it hedges", "fix": "say when", "severity": "major" }
+///   ],
+///   "scores": { "clear": 7, "every-number-has-a-source": true },
+///   "strengths": ["short sentences"]
+/// }
+/// ```
+///
+/// **Score.** The weighted mean of the criteria, each as its share of the scale's best: 8 of 10 is 0.8, yes is 1, no is 0.
+///
+/// **Findings.** They stand where their quotation stands in the draft, if it does. They do not shut the gate by
+/// themselves; [`gate_at`](Self::gate_at) does.
+///
+/// **Samples.** Each criterion gets their median. The spread is the distance between the lowest and the highest sample;
+/// above 0.3 it is worth a warning. Remarks on one criterion that say the same or quote the same words are one finding:
+/// named by more than half of the samples it has the severity in their middle, otherwise it is minor. More than half of
+/// the samples must be usable.
+///
+/// **Earlier findings.** One that is fixed is told so, one that is not stands in the verdict again under its id, and one
+/// that is disputed stands there as such, blocks nothing and is worth a warning. More than half of the samples decide; in
+/// doubt it is open.
+///
+/// A model that gives no usable answer in three tries gives no verdict: the failure has the code `no-verdict`.
+///
 /// ```
 /// use std::sync::Arc;
 ///

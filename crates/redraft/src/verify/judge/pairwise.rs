@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, json};
 
 use super::Judge;
-use super::answer::{object, text};
+use super::answer::{choice, object, text};
 use crate::failure::Failure;
 use crate::llm::{OutputSchema, Request, ask_shaped};
 use crate::run::Ctx;
@@ -112,8 +112,8 @@ impl Judge {
 
 fn schema() -> OutputSchema {
     let parts = Map::from_iter([
-        ("reason".to_owned(), text("what decides it, in one sentence")),
-        ("better".to_owned(), json!({ "enum": ["a", "b", "tie"] })),
+        ("because".to_owned(), text("what decides it, in one sentence")),
+        ("better".to_owned(), choice(&["a", "b", "tie"])),
     ]);
     OutputSchema { name: "comparison".to_owned(), schema: object(parts) }
 }
