@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use redraft::llm::{Allowance, Budget, Error, Metered, Model, PriceTable, Prompts, Scripted, Turn};
 use redraft::store::MemoryStore;
@@ -11,7 +12,7 @@ use redraft::verify::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{judged, judged_and_resumed, judging, last_words, near, on, prompt};
+use crate::support::{cancelled_while, judged, judged_and_resumed, judging, last_words, near, on, prompt};
 
 const DRAFT: &str = "Tides rise.\nThey also fall, mostly.";
 
@@ -205,6 +206,16 @@ async fn samples_that_cannot_be_used_are_left_out_unless_they_are_too_many() {
         _ => Turn::error(Error::NotFound { model: "m".into(), message: "gone".into() }),
     });
     assert_eq!(judged(judge(&gone).samples(3), &case()).await.unwrap_err().code, "model-not-found");
+}
+
+#[tokio::test]
+async fn a_cancelled_sample_is_not_outvoted() {
+    let model = Scripted::by("critic", |_, at| {
+        let hour = Duration::from_secs(if at == 0 { 3600 } else { 0 });
+        Turn::text(scores(8, 6).to_string()).after(hour)
+    });
+    let failure = cancelled_while(&model, 3, judge(&model).samples(3), &case()).await;
+    assert_eq!(failure.code, "cancelled");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use redraft::Failure;
 use redraft::llm::{Error, Model, Prompts, Scripted, Turn};
@@ -11,7 +12,7 @@ use redraft::verify::{
 };
 use serde_json::json;
 
-use crate::support::{judged, judged_and_resumed, near, prompt};
+use crate::support::{cancelled_while, judged, judged_and_resumed, near, prompt};
 
 type Members = Vec<(&'static str, Arc<dyn Verifier>)>;
 type Make = fn(Members) -> Panel;
@@ -130,12 +131,23 @@ async fn a_member_answers_for_its_own_earlier_findings_and_keeps_their_ids() {
     let mut case = case();
     case.earlier = vec![first.clone(), second.clone()];
     case.incumbent = Some(Incumbent::new(1, "old", Some(0.9)));
-    let panel = Panel::all([("one", judge(&fixes)), ("two", judge(&insists))]);
+    let comparing = |model: &Scripted| -> Arc<dyn Verifier> {
+        Arc::new(Judge::new(Arc::new(model.clone())).rubric(["clear"]).pairwise(true))
+    };
+    let panel = Panel::all([("one", comparing(&fixes)), ("two", comparing(&insists))]);
     let verdict = judged(panel, &case).await.unwrap();
+    assert_eq!(fixes.asked().len(), 1, "it was measured by a score that it has not given");
     assert_eq!(verdict.fixed, std::slice::from_ref(&first.id));
     assert_eq!(verdict.findings.len(), 1);
     assert_eq!((&verdict.findings[0].id, verdict.findings[0].rule.as_str()), (&second.id, "two/clear"));
     assert!(!prompt(&fixes.asked()[0]).contains(second.id.as_str()), "it saw what another found");
+}
+
+#[tokio::test]
+async fn a_cancelled_member_is_not_outvoted() {
+    let slow = Scripted::by("slow", |_, _| Turn::text("late").after(Duration::from_secs(3600)));
+    let members = [("kind", scoring(9)), ("strict", scoring(7)), ("slow", judge(&slow))];
+    assert_eq!(cancelled_while(&slow, 1, Panel::majority(members), &case()).await.code, "cancelled");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redraft::llm::{Message, Request};
+use redraft::llm::{Message, Request, Scripted};
 use redraft::store::MemoryStore;
 use redraft::verify::{Case, Verdict, Verifier};
 use redraft::{Answer, Backoff, Ctx, Engine, EngineBuilder, Failure, Flow, Policy, Question, flow};
@@ -50,6 +50,26 @@ pub(crate) async fn judged_and_resumed(verifier: impl Verifier, case: &Case) -> 
     handle.settled().await.unwrap();
     engine.answer(run, "go-on", Answer::new("approve")).await.unwrap();
     handle.outcome().await.unwrap().into_output().unwrap()
+}
+
+/// Judges the case, and cancels the run when the model has been asked so often and nothing else happens by itself.
+pub(crate) async fn cancelled_while(
+    model: &Scripted,
+    asked: usize,
+    verifier: impl Verifier,
+    case: &Case,
+) -> Failure {
+    let workflow = judging(&(Arc::new(verifier) as Arc<dyn Verifier>), case, false);
+    let engine = on(&MemoryStore::new(), workflow.clone()).open().await.unwrap();
+    let handle = engine.start(&workflow, ()).await.unwrap();
+    while model.asked().len() < asked {
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+    engine.cancel(handle.run(), "enough", "ada").await.unwrap();
+    handle.outcome().await.unwrap().into_output().unwrap_err()
 }
 
 /// What a model was asked last in a request.
