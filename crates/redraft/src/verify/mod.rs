@@ -10,25 +10,21 @@
 //! models or people; add a line to `spec` so that files can name it; and a test that shows what it finds and where.
 
 pub mod call;
+pub mod files;
 pub mod json;
+pub mod output;
+pub mod sql;
 pub mod text;
 
 mod error;
-pub mod files;
-pub mod output;
-pub mod sql;
-
-mod error;
-mod fence;
-mod finding;
-mod shorten;
-mod error;
 mod facts;
+mod fence;
 mod finding;
 mod human;
 mod judge;
 mod panel;
 mod quote;
+mod shorten;
 mod undecided;
 mod verdict;
 
@@ -42,15 +38,13 @@ use serde_json::Value;
 
 pub use self::call::Call;
 pub use self::error::Error;
-pub use self::finding::{Finding, FindingId, FindingStatus, Place, Position, Severity};
-pub use self::json::Json;
-pub use self::text::Text;
-pub use self::error::Error;
 pub use self::facts::{DocumentConfig, Facts, FactsConfig, Unmentioned};
 pub use self::finding::{Finding, FindingId, FindingStatus, Place, Position, Severity};
 pub use self::human::{Human, HumanConfig};
+pub use self::json::Json;
 pub use self::judge::{Criterion, Judge, JudgeConfig, Scale};
 pub use self::panel::{Panel, PanelConfig, PanelRule};
+pub use self::text::Text;
 pub use self::verdict::{Gate, Verdict};
 use crate::failure::Failure;
 use crate::run::{Ctx, Step};
