@@ -2,9 +2,12 @@
 
 pub(crate) mod bench;
 pub(crate) mod explain;
+pub(crate) mod list;
 
 use std::io::Write;
 use std::process::ExitCode;
+
+use crate::trouble::{Exit, Trouble};
 
 /// Exit codes that mean the same for every command.
 pub(crate) const USAGE: u8 = 2;
@@ -27,4 +30,12 @@ pub(crate) fn fail(exit: u8, message: &str, hint: Option<&str>) -> ExitCode {
         let _ = writeln!(err, "  next: {hint}");
     }
     ExitCode::from(exit)
+}
+
+/// Runs what a command does until it is done.
+pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime =
+        runtime.map_err(|error| Trouble::new(Exit::Bug, format!("no runtime could be made: {error}")))?;
+    runtime.block_on(work)
 }
