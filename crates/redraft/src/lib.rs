@@ -29,6 +29,7 @@
 
 pub mod llm;
 pub mod refine;
+pub mod sandbox;
 pub mod store;
 pub mod verify;
 pub mod view;
