@@ -22,6 +22,7 @@ pages! {
     "empty-rule",
     "exit-outside-loop",
     "failed",
+    "folder-missing",
     "gate-closed",
     "gate-expired",
     "impossible",

@@ -10,6 +10,8 @@
 //! models or people; add a line to `spec` so that files can name it; and a test that shows what it finds and where.
 
 pub mod call;
+pub mod code;
+pub mod command;
 pub mod files;
 pub mod json;
 pub mod output;
@@ -37,6 +39,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::call::Call;
+pub use self::code::{CodeConfig, Language};
+pub use self::command::{Command, CommandConfig};
 pub use self::error::Error;
 pub use self::facts::{DocumentConfig, Facts, FactsConfig, Unmentioned};
 pub use self::finding::{Finding, FindingId, FindingStatus, Place, Position, Severity};

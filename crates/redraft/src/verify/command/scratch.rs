@@ -1,0 +1,116 @@
+//! The folder that a program works in: a copy of the user's, with the draft and our own files laid over it.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use crate::failure::Failure;
+use crate::fingerprint::Fingerprint;
+use crate::verify::files::{Files, Globs};
+
+/// What is not worth copying: it is made anew, or is none of the program's business.
+const NOT_COPIED: [&str; 7] = [".git", ".redraft", "target", "node_modules", ".venv", "__pycache__", ".env"];
+
+/// A folder that is gone when it is dropped.
+pub(super) struct Scratch {
+    folder: tempfile::TempDir,
+    /// The protected files with what they held before the program ran.
+    protected: Vec<(PathBuf, Fingerprint)>,
+}
+
+impl Scratch {
+    /// Lays everything out. Work that blocks, so it is done elsewhere.
+    pub(super) async fn new(
+        template: Option<&Path>,
+        draft: &Files,
+        fixed: &[(String, String)],
+        protected: &Globs,
+    ) -> Result<Self, Failure> {
+        let template = template.map(Path::to_owned);
+        let (draft, fixed, protected) = (draft.clone(), fixed.to_vec(), protected.clone());
+        let made =
+            tokio::task::spawn_blocking(move || lay_out(template.as_deref(), &draft, &fixed, &protected));
+        made.await.map_err(|error| Failure::terminal("scratch-unusable", error.to_string()))?
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Returns the protected files that are not what they were.
+    pub(super) async fn tampered(&self) -> Result<Vec<String>, Failure> {
+        let (root, protected) = (self.folder.path().to_owned(), self.protected.clone());
+        let looked = tokio::task::spawn_blocking(move || {
+            let changed = protected.into_iter().filter(|(path, before)| {
+                fs::read(root.join(path)).map_or(true, |bytes| Fingerprint::of([bytes.as_slice()]) != *before)
+            });
+            changed.map(|(path, _)| path.display().to_string()).collect()
+        });
+        looked.await.map_err(|error| Failure::terminal("scratch-unusable", error.to_string()))
+    }
+}
+
+fn lay_out(
+    template: Option<&Path>,
+    draft: &Files,
+    fixed: &[(String, String)],
+    protected: &Globs,
+) -> Result<Scratch, Failure> {
+    let folder = tempfile::Builder::new().prefix("redraft-").tempdir()?;
+    let mut guarded: Vec<PathBuf> = fixed.iter().map(|(path, _)| PathBuf::from(path)).collect();
+    if let Some(template) = template {
+        if !template.is_dir() {
+            let message = format!("the folder `{}` is not there", template.display());
+            return Err(Failure::terminal("folder-missing", message));
+        }
+        copy(template, folder.path(), Path::new(""), protected, &mut guarded)?;
+    }
+    for file in draft.iter() {
+        write(folder.path(), &file.path, &file.text)?;
+    }
+    for (path, text) in fixed {
+        write(folder.path(), Path::new(path), text)?;
+    }
+    let mut seen = Vec::new();
+    for path in guarded {
+        let bytes = fs::read(folder.path().join(&path))?;
+        seen.push((path, Fingerprint::of([bytes.as_slice()])));
+    }
+    Ok(Scratch { folder, protected: seen })
+}
+
+fn write(root: &Path, path: &Path, text: &str) -> io::Result<()> {
+    let path = root.join(path);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::write(path, text)
+}
+
+/// Copies files and folders. Links are not followed: they could lead anywhere.
+fn copy(
+    from: &Path,
+    to: &Path,
+    below: &Path,
+    protected: &Globs,
+    guarded: &mut Vec<PathBuf>,
+) -> io::Result<()> {
+    for entry in fs::read_dir(from.join(below))? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if NOT_COPIED.iter().any(|skipped| name == *skipped) {
+            continue;
+        }
+        let path = below.join(&name);
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            fs::create_dir_all(to.join(&path))?;
+            copy(from, to, &path, protected, guarded)?;
+        } else if kind.is_file() {
+            fs::copy(from.join(&path), to.join(&path))?;
+            if protected.holds(&path) {
+                guarded.push(path);
+            }
+        }
+    }
+    Ok(())
+}
