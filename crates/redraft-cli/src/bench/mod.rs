@@ -8,6 +8,7 @@ pub(crate) mod growth;
 pub(crate) mod latency;
 pub(crate) mod reopen;
 pub(crate) mod steps;
+pub(crate) mod traces;
 pub(crate) mod waiting;
 
 use std::error::Error;

@@ -51,6 +51,11 @@ enum Name {
         #[arg(long, default_value_t = 1000)]
         iterations: u32,
     },
+    /// Recorded drafts through the loop: how often the last one passes, and how often what redraft returns does
+    Traces {
+        /// Lines of {"prompt", "rounds": [{"text", "passes"}]}
+        file: PathBuf,
+    },
     /// How long it takes until unfinished runs are driven again
     Reopen {
         /// How many runs
@@ -66,6 +71,7 @@ impl Bench {
             Name::Latency { steps } => bench::latency::measure(&bench, *steps),
             Name::Waiting { runs, steps } => bench::waiting::measure(&bench, *runs, *steps),
             Name::Growth { iterations } => bench::growth::measure(&bench, *iterations),
+            Name::Traces { file } => bench::traces::measure(file),
             Name::Reopen { runs } => bench::reopen::measure(&bench, *runs),
         });
         match measured {

@@ -7,6 +7,8 @@
 mod config;
 mod scratch;
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 pub use self::config::{CommandConfig, Held, Line, Switch};
@@ -131,6 +133,9 @@ impl Command {
         };
         output::relative_to(scratch.path(), &mut found);
         place_in_draft(laid, &mut found);
+        // A compiler that builds the same file twice says everything twice.
+        let mut seen = HashSet::new();
+        found.retain(|finding| seen.insert((finding.rule.clone(), finding.to_string())));
         found
     }
 }
