@@ -1,8 +1,8 @@
 //! Iterative refinement made real: a model drafts, evidence judges, the draft is revised where it is wrong, until it is
 //! proven good enough or a limit is reached. Every step is journaled, so nothing is lost and nothing is paid for twice.
 //!
-//! This crate is the durable core, in which any workflow survives `kill -9` at any point, resumes at the exact step and
-//! shows itself as a tree, and the layer of models on it.
+//! The loop is [`refine`]; what judges drafts is [`verify`]; what writes them is [`llm`]. Below them is a durable core, in
+//! which any workflow survives `kill -9` at any point, resumes at the exact step and shows itself as a tree.
 //!
 //! ```
 //! use redraft::{Ctx, Engine, Failure, flow, store::MemoryStore};
@@ -68,6 +68,12 @@ pub use self::workflow::State;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// So do those of the guides.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/library.md")]
+#[doc = include_str!("../../../docs/guides/verifiers.md")]
+struct Guides;
 
 /// For the code that derives write.
 #[doc(hidden)]
