@@ -57,21 +57,32 @@ impl Ctx {
 /// Gives the failure of the model after the step's attempts; an empty answer is `model-malformed`.
 pub async fn say(ctx: &Ctx, name: &str, model: &dyn Model, request: &Request) -> Result<Completion, Failure> {
     let step = Step::named(name.to_owned()).input(&model.name()).input(&model.tuned(request));
-    ctx.step_with(step, |call| async move {
-        let completion = call_model(ctx, &call, model, request).await?;
-        if completion.text.trim().is_empty() && completion.calls.is_empty() {
-            return Err(Failure::from(Error::Malformed {
-                model: model.name().to_owned(),
-                message: match completion.finish {
-                    Finish::Length => "it wrote nothing before it reached the most it may write".to_owned(),
-                    _ => "the answer is empty".to_owned(),
-                },
-                usage: Some(completion.usage),
-            }));
-        }
-        Ok(completion)
-    })
-    .await
+    let mut replayed = true;
+    let answered = ctx
+        .step_with(step, |call| {
+            replayed = false;
+            async move {
+                let completion = call_model(ctx, &call, model, request).await?;
+                if completion.text.trim().is_empty() && completion.calls.is_empty() {
+                    return Err(Failure::from(Error::Malformed {
+                        model: model.name().to_owned(),
+                        message: match completion.finish {
+                            Finish::Length => {
+                                "it wrote nothing before it reached the most it may write".to_owned()
+                            }
+                            _ => "the answer is empty".to_owned(),
+                        },
+                        usage: Some(completion.usage),
+                    }));
+                }
+                Ok(completion)
+            }
+        })
+        .await;
+    if let (true, Ok(completion)) = (replayed, &answered) {
+        model.recall(Some(completion));
+    }
+    answered
 }
 
 /// Makes one call, for one attempt at a step.

@@ -74,6 +74,10 @@ impl<M: Model> Model for Recorder<M> {
         self.model.tuned(request)
     }
 
+    fn recall(&self, answer: Option<&Completion>) {
+        self.model.recall(answer);
+    }
+
     fn answer<'a>(&'a self, request: &'a Request, listener: &'a mut dyn Listener) -> Answering<'a> {
         Box::pin(async move {
             let completion = self.model.answer(request, listener).await?;

@@ -47,6 +47,10 @@ impl<M: Model> Model for Metered<M> {
         self.model.tuned(request)
     }
 
+    fn recall(&self, answer: Option<&Completion>) {
+        self.model.recall(answer);
+    }
+
     fn answer<'a>(&'a self, request: &'a Request, listener: &'a mut dyn Listener) -> Answering<'a> {
         Box::pin(pay_for(&self.model, request, listener, &self.budget, &self.prices))
     }

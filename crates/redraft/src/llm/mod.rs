@@ -65,6 +65,10 @@ pub trait Model: Send + Sync + fmt::Debug + 'static {
         request.clone()
     }
 
+    /// Is told of an answer of its own that came from the journal: it gave it in an earlier life of the run. Nothing if
+    /// what it said then could not be used. A model that counts its answers goes on after it.
+    fn recall(&self, _answer: Option<&Completion>) {}
+
     /// Answers a request. Text is handed to `listener` as it comes, if the model can; the completion holds all of it.
     fn answer<'a>(&'a self, request: &'a Request, listener: &'a mut dyn Listener) -> Answering<'a>;
 }
@@ -80,6 +84,10 @@ impl<M: Model + ?Sized> Model for Arc<M> {
 
     fn tuned(&self, request: &Request) -> Request {
         (**self).tuned(request)
+    }
+
+    fn recall(&self, answer: Option<&Completion>) {
+        (**self).recall(answer);
     }
 
     fn answer<'a>(&'a self, request: &'a Request, listener: &'a mut dyn Listener) -> Answering<'a> {

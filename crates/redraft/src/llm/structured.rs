@@ -128,8 +128,10 @@ async fn converse<T: DeserializeOwned>(
     let mut left = tries.max(1);
     loop {
         let step = Step::named(name.to_owned()).input(&model.name()).input(&model.tuned(&request));
+        let mut replayed = true;
         let answered = ctx
             .step_with(step, |call| {
+                replayed = false;
                 let (request, shape, check) = (&request, &shape, &check);
                 async move {
                     let completion = call_model(ctx, &call, model, request).await?;
@@ -141,6 +143,9 @@ async fn converse<T: DeserializeOwned>(
                 }
             })
             .await;
+        if replayed {
+            model.recall(answered.as_ref().ok());
+        }
         left -= 1;
         match answered {
             Ok(completion) => {

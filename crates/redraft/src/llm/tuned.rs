@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answering, Listener, Model, Request};
+use super::{Answering, Completion, Listener, Model, Request};
 
 /// How a model is to be asked, where a request does not say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -70,6 +70,10 @@ impl<M: Model> Model for Tuned<M> {
 
     fn tuned(&self, request: &Request) -> Request {
         self.model.tuned(&self.tuning.apply(request))
+    }
+
+    fn recall(&self, answer: Option<&Completion>) {
+        self.model.recall(answer);
     }
 
     fn answer<'a>(&'a self, request: &'a Request, listener: &'a mut dyn Listener) -> Answering<'a> {
