@@ -30,6 +30,7 @@
 pub mod llm;
 pub mod refine;
 pub mod sandbox;
+pub mod spec;
 pub mod store;
 pub mod verify;
 pub mod view;

@@ -542,7 +542,7 @@ fn weakest(refine: &Refine, best: Option<&Iteration>) -> Option<String> {
 }
 
 /// What lists show of a run that has ended.
-pub(super) fn summary(refined: &Refined) -> serde_json::Map<String, Value> {
+pub(crate) fn summary(refined: &Refined) -> serde_json::Map<String, Value> {
     let mut summary = brief(refined.best.as_ref().map(|best| best.score), refined.iterations.len());
     summary.insert("spend".to_owned(), json!(refined.spend));
     summary

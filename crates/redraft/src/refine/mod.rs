@@ -36,6 +36,7 @@ pub use self::criterion::{Accept, Criterion};
 pub use self::error::Error;
 pub use self::formats::{Format, in_formats};
 pub use self::limits::Limits;
+pub(crate) use self::looping::summary;
 pub use self::making::{Mode, Origin};
 pub use self::outcome::{Best, How, Iteration, Opinion, Refined, Said};
 pub use self::oversight::Oversight;
