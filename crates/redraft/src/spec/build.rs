@@ -20,10 +20,12 @@ use crate::refine::{self, Accept, Limits, Oversight, Refine, edits::Keep};
 use crate::sandbox::Environment;
 use crate::verify::Verifier;
 
+pub(super) type MakeModel<'a> = dyn Fn(&str) -> Result<Arc<dyn Model>, Failure> + 'a;
+
 /// What verifiers and protocols are made with, besides their settings.
 #[derive(Clone, Copy)]
 pub struct Parts<'a> {
-    pub(super) model: &'a dyn Fn(&str) -> Result<Arc<dyn Model>, Failure>,
+    pub(super) model: &'a MakeModel<'a>,
     pub(super) prompts: &'a Prompts,
     pub(super) environment: &'a Environment,
 }
@@ -190,12 +192,12 @@ fn limits(spec: &Resolved) -> Result<Limits, Failure> {
 }
 
 fn oversight(spec: &Resolved) -> Oversight {
-    let mut oversight = Oversight::default();
-    oversight.each_iteration = spec.human.each_iteration;
-    oversight.at_cap = spec.human.at_cap;
-    oversight.on_stall = spec.human.on_stall;
-    oversight.within = spec.human.within.as_deref().and_then(duration);
-    oversight
+    Oversight {
+        each_iteration: spec.human.each_iteration,
+        at_cap: spec.human.at_cap,
+        on_stall: spec.human.on_stall,
+        within: spec.human.within.as_deref().and_then(duration),
+    }
 }
 
 fn prices(spec: &Resolved) -> PriceTable {

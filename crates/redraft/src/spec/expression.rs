@@ -270,10 +270,8 @@ struct Names {
 impl Names {
     fn collect(&mut self, expression: &IdedExpr, bound: &mut Vec<String>) {
         match &expression.expr {
-            Expr::Ident(name) => {
-                if !name.starts_with('@') && !bound.contains(name) {
-                    self.variables.insert(name.clone());
-                }
+            Expr::Ident(name) if !name.starts_with('@') && !bound.contains(name) => {
+                self.variables.insert(name.clone());
             }
             Expr::Call(call) => {
                 if call.func_name.starts_with(|c: char| c.is_ascii_alphabetic()) {

@@ -277,11 +277,12 @@ impl ModelSetting {
             }
             (None, None) => makers.model(&name, &table.reach())?,
         };
-        let mut tuning = Tuning::default();
-        tuning.temperature = table.temperature;
-        tuning.seed = table.seed;
-        tuning.max_output_tokens = table.max_output_tokens;
-        tuning.system.clone_from(&table.system);
+        let tuning = Tuning {
+            temperature: table.temperature,
+            seed: table.seed,
+            max_output_tokens: table.max_output_tokens,
+            system: table.system.clone(),
+        };
         Ok(if tuning == Tuning::default() { model } else { Arc::new(Tuned::new(model, tuning)) })
     }
 

@@ -66,7 +66,7 @@ impl Tree {
             }
             Ok(_) => Err(reader.found),
             Err(stop) => {
-                reader.found.push(stop);
+                reader.found.push(*stop);
                 Err(reader.found)
             }
         }
@@ -124,14 +124,13 @@ impl<'s> Reader<'s> {
         }
     }
 
-    fn document(&mut self) -> Result<Value, Diagnostic> {
+    fn document(&mut self) -> Result<Value, Box<Diagnostic>> {
         let empty = || Diagnostic::new(Mistake::Syntax, "the file is empty");
         loop {
             match self.next()? {
                 (Event::StreamEnd, _) => {
-                    return Err(empty()
-                        .at(self.source, 0..0)
-                        .hint("begin with `redraft init`, or with `name:`, `draft:` and `verify:`"));
+                    let hint = "begin with `redraft init`, or with `name:`, `draft:` and `verify:`";
+                    return Err(Box::new(empty().at(self.source, 0..0).hint(hint)));
                 }
                 (Event::StreamStart | Event::DocumentStart(_) | Event::Nothing, _) => {}
                 (event, span) => {
@@ -143,7 +142,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    fn end(&mut self) -> Result<(), Diagnostic> {
+    fn end(&mut self) -> Result<(), Box<Diagnostic>> {
         loop {
             match self.next()? {
                 (Event::StreamEnd, _) => return Ok(()),
@@ -155,7 +154,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    fn next(&mut self) -> Result<(Event<'s>, Span), Diagnostic> {
+    fn next(&mut self) -> Result<(Event<'s>, Span), Box<Diagnostic>> {
         match self.parser.next_event() {
             Some(Ok(next)) => Ok(next),
             Some(Err(error)) => {
@@ -163,13 +162,14 @@ impl<'s> Reader<'s> {
                 let found = Diagnostic::new(Mistake::Syntax, format!("this is not YAML: {}", error.info()));
                 let found = found.at(self.source, at..at);
                 let lines = || found.snippet.iter().map(|line| line.text.as_str());
-                Err(if lines().any(|line| line.contains("{{")) {
-                    found.hint("a text with `{{` needs quotation marks, or a block that begins with `|`")
+                let hint = if lines().any(|line| line.contains("{{")) {
+                    Some("a text with `{{` needs quotation marks, or a block that begins with `|`")
                 } else if lines().any(|line| line.starts_with('\t')) {
-                    found.hint("indent with spaces, not with tabs")
+                    Some("indent with spaces, not with tabs")
                 } else {
-                    found
-                })
+                    None
+                };
+                Err(Box::new(Diagnostic { hint: hint.map(str::to_owned), ..found }))
             }
             None => Ok((Event::StreamEnd, Span::default())),
         }
@@ -182,7 +182,7 @@ impl<'s> Reader<'s> {
         key: Option<Range<usize>>,
         pointer: String,
         depth: usize,
-    ) -> Result<Value, Diagnostic> {
+    ) -> Result<Value, Box<Diagnostic>> {
         self.values += 1;
         if depth > DEEPEST {
             return Err(self.broken(span, "this is nested too deeply"));
@@ -234,7 +234,7 @@ impl<'s> Reader<'s> {
         Ok(value)
     }
 
-    fn map(&mut self, pointer: &str, depth: usize) -> Result<(Map<String, Value>, Span), Diagnostic> {
+    fn map(&mut self, pointer: &str, depth: usize) -> Result<(Map<String, Value>, Span), Box<Diagnostic>> {
         let mut map = Map::new();
         loop {
             let (event, span) = self.next()?;
@@ -275,8 +275,8 @@ impl<'s> Reader<'s> {
         start + self.source.text.get(start..end).map_or(0, |text| text.trim_end().len())
     }
 
-    fn broken(&self, span: Span, message: &str) -> Diagnostic {
-        Diagnostic::new(Mistake::Syntax, message).at(self.source, self.range(span))
+    fn broken(&self, span: Span, message: &str) -> Box<Diagnostic> {
+        Box::new(Diagnostic::new(Mistake::Syntax, message).at(self.source, self.range(span)))
     }
 }
 

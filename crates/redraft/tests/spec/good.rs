@@ -27,10 +27,7 @@ impl Makers for Silent {
 
 fn spec(name: &str) -> Spec {
     let path = files("good", "yaml").into_iter().find(|path| path.ends_with(format!("{name}.yaml"))).unwrap();
-    match Spec::read(path, &Registry::builtin()) {
-        Ok(spec) => spec,
-        Err(error) => panic!("{}", error.render(false)),
-    }
+    Spec::read(path, &Registry::builtin()).map_err(|error| error.render(false)).unwrap()
 }
 
 async fn run(input: SpecInput) -> Refined {
