@@ -61,11 +61,21 @@ pub(super) struct Checker<'a> {
     /// Files that were taken in, by the pointer of what they hold.
     pub(super) files: BTreeMap<String, Source>,
     found: Vec<Diagnostic>,
+    /// What is not to be shown.
+    secrets: Vec<String>,
 }
 
 impl<'a> Checker<'a> {
     fn new(tree: Tree, folder: Option<&'a Path>, registry: &'a Registry) -> Self {
-        Self { tree, folder, registry, broken: BTreeSet::new(), files: BTreeMap::new(), found: Vec::new() }
+        Self {
+            tree,
+            folder,
+            registry,
+            broken: BTreeSet::new(),
+            files: BTreeMap::new(),
+            found: Vec::new(),
+            secrets: Vec::new(),
+        }
     }
 
     fn shape(&mut self) {
@@ -86,6 +96,9 @@ impl<'a> Checker<'a> {
                 }
                 Err(reason) => self.say("", Diagnostic::new(Mistake::WrongType, reason)),
             }
+        }
+        for found in &mut self.found {
+            self.secrets.iter().for_each(|secret| found.hide(secret));
         }
         self.found.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
         self.found.dedup();
@@ -223,6 +236,12 @@ impl<'a> Checker<'a> {
     }
 
     fn models(&mut self) {
+        for pointer in include::places(&self.tree.value, "/models", "*/key") {
+            let key = self.tree.value.pointer(&pointer).and_then(Value::as_str);
+            if key.is_some_and(|key| variable(key).is_none()) {
+                self.secret(&pointer);
+            }
+        }
         let names: Vec<String> = include::places(&self.tree.value, "/models", "*");
         for pointer in names {
             let Some(setting) = self.read::<ModelSetting>(&pointer) else { continue };
@@ -254,9 +273,6 @@ impl<'a> Checker<'a> {
                         let message = "a script without answers can say nothing";
                         self.say(&below(&pointer, "scripted"), Diagnostic::new(Mistake::BadValue, message));
                     }
-                    if table.key.is_some_and(|key| variable(&key).is_none()) {
-                        self.secret(&below(&pointer, "key"));
-                    }
                     if let Some(price) = table.price {
                         let at = below(&pointer, "price");
                         self.amount(&below(&at, "input"), &price.input.0);
@@ -268,18 +284,13 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A key in a spec is a mistake that is not shown again.
+    /// A key in a spec is a mistake that is not shown again, not even beside another.
     fn secret(&mut self, pointer: &str) {
+        let range = self.tree.value_at(pointer);
+        self.secrets.extend(self.tree.source.text.get(range.clone()).map(str::to_owned));
         let message = "a key does not belong into a spec; name the variable that holds it";
-        let hint = "write `key: ${OPENAI_API_KEY}`";
-        self.say(pointer, Diagnostic::new(Mistake::Secret, message).hint(hint));
-        let secret = self.tree.source.text.get(self.tree.value_at(pointer)).unwrap_or_default().to_owned();
-        for line in self.found.last_mut().into_iter().flat_map(|found| &mut found.snippet) {
-            line.text = line.text.replace(&secret, "…");
-        }
-        if let Some(found) = self.found.last_mut() {
-            found.length = 1;
-        }
+        let diagnostic = Diagnostic::new(Mistake::Secret, message).hint("write `key: ${OPENAI_API_KEY}`");
+        self.say_at(range.start..range.start, diagnostic);
     }
 
     fn provider(&mut self, pointer: &str, model: &str) {

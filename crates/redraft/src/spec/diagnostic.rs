@@ -144,6 +144,14 @@ impl Diagnostic {
         self
     }
 
+    /// Shows as many dots in the place of a secret, so that marks stay where they are.
+    pub(super) fn hide(&mut self, secret: &str) {
+        let dots = "·".repeat(secret.chars().count());
+        for line in &mut self.snippet {
+            line.text = line.text.replace(secret, &dots);
+        }
+    }
+
     /// Shows it with the lines it stands on, a mark below them, and what to do.
     #[must_use]
     pub fn render(&self, colour: bool) -> String {

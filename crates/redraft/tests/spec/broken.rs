@@ -70,3 +70,38 @@ fn a_key_that_stands_in_a_file_is_not_shown() {
     assert!(!error.render(false).contains("sk-very"), "{}", error.render(false));
     assert!(!serde_json::to_string(error.diagnostics()).unwrap().contains("sk-very"));
 }
+
+/// Reads a text and looks at every place that is named.
+fn look(text: &str) {
+    if let Err(error) = Spec::parse("a.yaml", text.as_bytes(), None, &Registry::builtin()) {
+        for found in error.diagnostics() {
+            let shown = found.snippet.last().unwrap();
+            let line = text.lines().nth(found.line as usize - 1).unwrap_or_default();
+            assert_eq!(shown.text, line.trim_end_matches('\r'), "{found:?}");
+            assert!(found.column as usize <= line.chars().count() + 1, "{found:?}");
+            assert!(found.render(false).starts_with("error["));
+        }
+    }
+}
+
+#[test]
+fn a_file_that_breaks_off_anywhere_is_refused_and_nothing_worse() {
+    let file = files("broken", "yaml").into_iter().find(|path| path.ends_with("many-mistakes-at-once.yaml"));
+    let text = std::fs::read_to_string(file.unwrap()).unwrap().replace("tides", "Gezeiten – ümlaut 🌊");
+    for (at, _) in text.char_indices().step_by(3) {
+        look(&text[..at]);
+        look(&format!("{}{}", &text[..at], text[at..].chars().skip(1).collect::<String>()));
+    }
+}
+
+#[test]
+fn line_ends_of_other_systems_change_no_place() {
+    for path in files("broken", "yaml") {
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let places = |text: &str| -> Vec<(u32, u32)> {
+            let read = Spec::parse("a.yaml", text.as_bytes(), path.parent(), &Registry::builtin());
+            read.unwrap_err().diagnostics().iter().map(|found| (found.line, found.column)).collect()
+        };
+        assert_eq!(places(&text.replace('\n', "\r\n")), places(&text), "{}", path.display());
+    }
+}
