@@ -70,7 +70,7 @@ pub trait Fault: std::error::Error {
 }
 
 /// Why a step, a gate or a whole run failed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Failure {
     /// The kind of failure: stable, kebab-case.

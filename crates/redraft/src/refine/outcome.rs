@@ -40,7 +40,7 @@ pub struct Refined {
 }
 
 /// What an agent said in its turn, and what it changed: one act.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Said {
     /// Who.
@@ -56,7 +56,7 @@ pub struct Said {
 }
 
 /// The draft that comes out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Best {
     /// Its iteration, counted from 1.
@@ -70,7 +70,7 @@ pub struct Best {
 }
 
 /// One draft and its verdict.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Iteration {
     /// Which, counted from 1.
@@ -123,7 +123,7 @@ fn is_zero(number: &u32) -> bool {
 }
 
 /// What one criterion said about a draft.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Opinion {
     /// The name of the criterion.
@@ -138,7 +138,7 @@ pub struct Opinion {
 }
 
 /// How a draft was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum How {

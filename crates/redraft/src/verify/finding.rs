@@ -9,7 +9,7 @@ use crate::fingerprint::Fingerprint;
 /// Something a verifier found.
 ///
 /// Its [`id`](Self::id) is the same in every draft that has it, so that it can be followed from draft to draft.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Finding {
     /// What it is known by, over all drafts. Empty until a verdict is filed under its verifier's name.
@@ -42,7 +42,9 @@ pub struct Finding {
 }
 
 /// What a finding is known by, over all drafts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(transparent)]
 pub struct FindingId(String);
 
@@ -67,7 +69,9 @@ impl fmt::Display for FindingId {
 }
 
 /// How much a finding weighs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Worth knowing; the draft passes with it.
@@ -79,7 +83,7 @@ pub enum Severity {
 }
 
 /// How a finding stands, seen from the newest draft.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingStatus {
     /// Found for the first time.
@@ -98,7 +102,7 @@ pub enum FindingStatus {
 }
 
 /// Where in a draft.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
     /// From a position to another, in the draft or in one of its files.
@@ -119,7 +123,9 @@ pub enum Place {
 }
 
 /// A place in a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct Position {
     /// The line, counted from 1.
     pub line: u32,

@@ -11,7 +11,7 @@ use crate::journal::{Record, codec};
 use crate::path::Path;
 
 /// Something that happened in a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Event {
     /// Its number in the run, from 1 without gaps: what to give to [`Engine::events`](crate::Engine::events) to go on

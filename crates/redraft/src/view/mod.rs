@@ -6,10 +6,13 @@
 pub mod diff;
 
 mod event;
+mod refinement;
+mod schema;
 mod summary;
 mod tree;
 
 pub use self::diff::Diff;
 pub use self::event::Event;
+pub use self::refinement::{Criteria, FrozenCriterion, Refinement, Report};
 pub use self::summary::{OpenGate, RunSummary, SpawnedBy};
 pub use self::tree::{Attempt, Node, NodeKind, NodeStatus, Tree};

@@ -58,7 +58,7 @@ pub struct RunSummary {
 }
 
 /// Where a forked or rerun run came from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct SpawnedBy {
     /// `fork` or `rerun`.
@@ -68,7 +68,7 @@ pub struct SpawnedBy {
 }
 
 /// A question that waits for an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct OpenGate {
     /// Where it stands: the name to answer it by.

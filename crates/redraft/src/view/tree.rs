@@ -351,7 +351,9 @@ fn duration(from: Option<Timestamp>, to: Option<Timestamp>) -> Option<u64> {
 }
 
 impl NodeStatus {
-    fn glyph(self) -> char {
+    /// Returns the sign that stands for it, so that meaning is never in colour alone.
+    #[must_use]
+    pub fn glyph(self) -> char {
         match self {
             Self::Done => '✓',
             Self::Abandoned => '⊘',

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use self::compare::{Pieces, Span, spans, words};
 use self::lines::Lines;
-pub use self::show::Style;
+pub use self::show::{Harmless, Style};
 
 /// What has changed from one text to another.
 ///
@@ -28,7 +28,7 @@ pub use self::show::Style;
 /// assert_eq!(diff.to_string(), "@@ −1 +1 @@\n− Tides are made by wind.\n+ Tides are made by the moon.\n");
 /// assert_eq!(diff.stat().to_string(), "+2 −1 words, +1 −1 lines");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Diff {
     /// Everything that is the same, was removed or was added, in order: without what was added they are the text
     /// before, and without what was removed the text after.
@@ -36,7 +36,7 @@ pub struct Diff {
 }
 
 /// Some words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Piece {
     /// What became of them.
     pub change: Change,
@@ -45,7 +45,7 @@ pub struct Piece {
 }
 
 /// What became of something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     /// It is in both texts.
@@ -57,7 +57,7 @@ pub enum Change {
 }
 
 /// A line of one of the texts, or of both.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Line {
     /// Whose line it is: of both texts, of the one before or of the one after.
     pub change: Change,
@@ -66,7 +66,7 @@ pub struct Line {
 }
 
 /// Lines that have changed, with some around them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Hunk {
     /// The number of its first line in the text before, counted from 1.
     pub before: usize,
@@ -77,7 +77,7 @@ pub struct Hunk {
 }
 
 /// How much has changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Stat {
     /// How many words are new.
     pub words_added: usize,

@@ -112,8 +112,9 @@ impl Line {
     }
 }
 
-/// A text without characters that a terminal obeys.
-struct Harmless<'a>(&'a str);
+/// A text that shows pictures of the characters that a terminal obeys. Line breaks are such characters.
+#[derive(Clone, Copy, Debug)]
+pub struct Harmless<'a>(pub &'a str);
 
 impl fmt::Display for Harmless<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
