@@ -4,14 +4,20 @@
 //! Standard output is data, standard error is for people.
 
 mod bench;
+mod chosen;
 mod commands;
+mod draw;
+mod ending;
+mod findings;
+mod keys;
 mod settings;
 mod terminal;
+mod text;
 mod trouble;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use self::settings::{Globals, Settings};
 use self::trouble::Trouble;
@@ -29,11 +35,17 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Lists runs, the newest first
     #[command(visible_alias = "ls")]
     List(commands::list::List),
-    /// Explains an error code
+    Show(commands::show::Show),
+    Diff(commands::diff::Diff),
+    Watch(commands::watch::Watch),
     Explain(commands::explain::Explain),
+    Models(commands::models::Models),
+    Doctor(commands::doctor::Doctor),
+    Completions(commands::completions::Completions),
+    #[command(hide = true)]
+    Man(commands::completions::Man),
     /// Measures this machine's disk and the engine on it; prints one JSON line
     Bench(commands::bench::Bench),
 }
@@ -42,7 +54,14 @@ fn main() -> ExitCode {
     let Cli { globals, command } = Cli::parse();
     let done = Settings::load(&globals).and_then(|settings| match command {
         Command::List(list) => list.run(&settings),
-        Command::Explain(explain) => Ok(explain.run()),
+        Command::Show(show) => show.run(&settings),
+        Command::Diff(diff) => diff.run(&settings),
+        Command::Watch(watch) => watch.run(&settings),
+        Command::Explain(explain) => explain.run(&settings),
+        Command::Models(models) => models.run(&settings),
+        Command::Doctor(doctor) => doctor.run(&settings),
+        Command::Completions(completions) => Ok(completions.run(Cli::command())),
+        Command::Man(man) => man.run(Cli::command()),
         Command::Bench(bench) => Ok(bench.run()),
     });
     done.unwrap_or_else(Trouble::report)

@@ -104,7 +104,7 @@ impl Question {
 }
 
 /// What somebody answered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Answer {
     /// One of the choices.

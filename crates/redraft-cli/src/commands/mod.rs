@@ -1,10 +1,16 @@
 //! One file per command: its flags, and what it prints.
 
 pub(crate) mod bench;
+pub(crate) mod completions;
+pub(crate) mod diff;
+pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod list;
+pub(crate) mod models;
+pub(crate) mod show;
+pub(crate) mod watch;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use crate::trouble::{Exit, Trouble};
@@ -20,6 +26,32 @@ pub(crate) fn print(text: &str) -> ExitCode {
         // Whoever read us has gone away; there is nobody left to tell.
         Err(_) => ExitCode::FAILURE,
     }
+}
+
+/// Writes one JSON object on a line: to standard output.
+pub(crate) fn print_json(value: &impl serde::Serialize) -> ExitCode {
+    match serde_json::to_string(value) {
+        Ok(text) => print(&text),
+        Err(error) => unwritable(error).report(),
+    }
+}
+
+/// Says that something could not be written as JSON: that must not happen.
+pub(crate) fn unwritable(error: serde_json::Error) -> Trouble {
+    Trouble::new(Exit::Bug, format!("what was found could not be written as JSON: {error}"))
+}
+
+/// Writes a text as it is, with a line break at its end: to standard output. A terminal is given no orders by it.
+pub(crate) fn print_raw(words: &str) -> ExitCode {
+    if std::io::stdout().is_terminal() {
+        return print(&crate::text::lines(words).collect::<Vec<_>>().join("\n"));
+    }
+    print(words.strip_suffix('\n').unwrap_or(words))
+}
+
+/// Tells people something: to standard error.
+pub(crate) fn say(words: &str) {
+    let _ = writeln!(std::io::stderr(), "{words}");
 }
 
 /// Says what went wrong and what to do next: to standard error.

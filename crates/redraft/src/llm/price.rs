@@ -110,6 +110,11 @@ impl PriceTable {
         &self.dated
     }
 
+    /// Returns every model that has a price of its own, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Price)> {
+        self.prices.iter().map(|(model, price)| (model.as_str(), *price))
+    }
+
     /// Sets the price of a model, whatever it was.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, price: Price) -> Self {
