@@ -49,7 +49,7 @@ pub(crate) fn services() -> Vec<Service> {
 /// Looks a variable up, wherever it may be kept.
 fn find(variable: &'static str) -> Option<Sourced<String>> {
     let value = std::env::var(variable).ok().filter(|value| !value.trim().is_empty())?;
-    Some(Sourced { value, origin: Origin::Variable(variable) })
+    Some(Sourced { value, origin: Origin::Variable(variable.to_owned()) })
 }
 
 fn service(known: &Known, find: impl Fn(&'static str) -> Option<Sourced<String>>) -> Service {

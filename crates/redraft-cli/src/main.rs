@@ -6,14 +6,27 @@
 mod bench;
 mod chosen;
 mod commands;
+mod config;
 mod draw;
+mod driving;
+mod ended;
 mod ending;
+mod environment;
+mod examples;
 mod findings;
+mod github;
+mod interrupt;
 mod keys;
+mod live;
+mod local;
+mod makers;
+mod report;
 mod settings;
 mod terminal;
 mod text;
 mod trouble;
+mod which;
+mod work;
 
 use std::process::ExitCode;
 
@@ -35,6 +48,26 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Runs a spec: drafts, judges and revises until a draft is good enough
+    Run(Box<commands::run::Run>),
+    /// Takes a run up where it stopped; only what has not finished is paid for
+    Resume(commands::resume::Resume),
+    /// Starts a new run with the spec and input of another
+    Rerun(commands::rerun::Rerun),
+    /// Starts a new run that keeps what another had done before a step
+    Fork(commands::fork::Fork),
+    /// Asks a run to stop for good
+    Cancel(commands::cancel::Cancel),
+    /// Says yes to a run that waits for you
+    Approve(commands::answer::Approve),
+    /// Says no to a run that waits for you
+    Reject(commands::answer::Reject),
+    /// Hands a draft of your own to a run that waits for you
+    Edit(commands::answer::Edit),
+    /// Looks at spec files and shows every mistake
+    Check(commands::check::Check),
+    /// Writes an example to begin with
+    Init(commands::init::Init),
     #[command(visible_alias = "ls")]
     List(commands::list::List),
     Show(commands::show::Show),
@@ -51,8 +84,19 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    trouble::on_panic();
     let Cli { globals, command } = Cli::parse();
     let done = Settings::load(&globals).and_then(|settings| match command {
+        Command::Run(run) => run.run(&settings),
+        Command::Resume(resume) => resume.run(&settings),
+        Command::Rerun(rerun) => rerun.run(&settings),
+        Command::Fork(fork) => fork.run(&settings),
+        Command::Cancel(cancel) => cancel.run(&settings),
+        Command::Approve(approve) => approve.run(&settings),
+        Command::Reject(reject) => reject.run(&settings),
+        Command::Edit(edit) => edit.run(&settings),
+        Command::Check(check) => check.run(&settings),
+        Command::Init(init) => init.run(&settings),
         Command::List(list) => list.run(&settings),
         Command::Show(show) => show.run(&settings),
         Command::Diff(diff) => diff.run(&settings),

@@ -4,7 +4,9 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use redraft::Failure;
+use redraft::{Failure, Fault};
+
+use crate::terminal::{ColorChoice, tame, tame_painted};
 
 /// What an exit code means. The table is in the README.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,11 +47,13 @@ pub(crate) struct Trouble {
     pub(crate) code: Option<String>,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
+    /// What is shown in the place of the message: mistakes with the lines they stand on.
+    pub(crate) shown: Option<String>,
 }
 
 impl Trouble {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, code: None, message: message.into(), hint: None }
+        Self { exit, code: None, message: message.into(), hint: None, shown: None }
     }
 
     pub(crate) fn code(mut self, code: impl Into<String>) -> Self {
@@ -65,10 +69,17 @@ impl Trouble {
     /// Says it to standard error, and returns what the program ends with.
     pub(crate) fn report(self) -> ExitCode {
         let mut err = std::io::stderr();
-        let code = self.code.map(|code| format!(" [{code}]")).unwrap_or_default();
-        let _ = writeln!(err, "error{code}: {}", self.message);
+        match &self.shown {
+            Some(shown) => {
+                let _ = write!(err, "{}", tame_painted(shown));
+            }
+            None => {
+                let code = self.code.map(|code| format!(" [{code}]")).unwrap_or_default();
+                let _ = writeln!(err, "error{code}: {}", tame(&self.message));
+            }
+        }
         if let Some(hint) = self.hint {
-            let _ = writeln!(err, "  next: {hint}");
+            let _ = writeln!(err, "  next: {}", tame(&hint));
         }
         self.exit.into()
     }
@@ -88,7 +99,7 @@ impl From<redraft::Error> for Trouble {
             message.push_str(&format!(": {source}"));
             cause = source.source();
         }
-        Self { exit, code: Some(error.code().to_owned()), message, hint: error.hint() }
+        Self { exit, code: Some(error.code().to_owned()), message, hint: error.hint(), shown: None }
     }
 }
 
@@ -98,17 +109,48 @@ impl From<redraft::store::Error> for Trouble {
     }
 }
 
+impl From<redraft::spec::Error> for Trouble {
+    fn from(error: redraft::spec::Error) -> Self {
+        let mut message = error.to_string();
+        if let Some(source) = std::error::Error::source(&error) {
+            message.push_str(&format!(": {source}"));
+        }
+        let is_mistake = !error.diagnostics().is_empty();
+        let shown = is_mistake.then(|| error.render(ColorChoice::default().wanted(&std::io::stderr())));
+        let hint = if is_mistake { None } else { error.hint() };
+        Self { exit: Exit::Configuration, code: Some(error.code().to_owned()), message, hint, shown }
+    }
+}
+
+/// How the codes of failures begin that no second try will heal.
+const OF_CONFIGURATION: [&str; 8] =
+    ["template-", "bad-", "spec-", "sql-", "sandbox-", "program-", "scratch-", "local-"];
+
 impl From<Failure> for Trouble {
     fn from(failure: Failure) -> Self {
         let exit = match failure.code.as_str() {
-            "model-authentication" | "model-not-found" | "unknown-provider" | "price-unknown" => {
+            "model-authentication" | "model-not-found" | "model-script-over" | "unknown-provider" => {
                 Exit::Configuration
             }
-            code if code.starts_with("template-") || code.starts_with("bad-") => Exit::Configuration,
+            "price-unknown" | "provider-unusable" | "no-criteria" | "needs-evidence" => Exit::Configuration,
+            code if OF_CONFIGURATION.iter().any(|prefix| code.starts_with(prefix)) => Exit::Configuration,
             code if code.starts_with("model-") => Exit::Provider,
             "budget-spent" => Exit::Spent,
+            "panicked" => Exit::Bug,
             _ => Exit::NotAccepted,
         };
-        Self { exit, code: Some(failure.code), message: failure.message, hint: failure.hint }
+        Self { exit, code: Some(failure.code), message: failure.message, hint: failure.hint, shown: None }
     }
+}
+
+/// Sees to it that a bug is called one: a panic outside of a workflow's own steps says so and ends the program with 70.
+pub(crate) fn on_panic() {
+    std::panic::set_hook(Box::new(|panic| {
+        crate::live::screen::show_cursor();
+        let mut err = std::io::stderr();
+        let _ = writeln!(err, "a bug in redraft {}: {}", env!("CARGO_PKG_VERSION"), tame(&panic.to_string()));
+        let _ =
+            writeln!(err, "  next: please report it with what you typed; runs are safe and can be resumed");
+        std::process::exit(i32::from(Exit::Bug as u8));
+    }));
 }

@@ -1,12 +1,23 @@
 //! One file per command: its flags, and what it prints.
 
+pub(crate) mod answer;
+mod batch;
 pub(crate) mod bench;
+pub(crate) mod cancel;
+pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod diff;
 pub(crate) mod doctor;
+mod dry_run;
 pub(crate) mod explain;
+pub(crate) mod fork;
+pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod models;
+mod prices;
+pub(crate) mod rerun;
+pub(crate) mod resume;
+pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod watch;
 

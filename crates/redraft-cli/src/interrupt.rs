@@ -1,0 +1,38 @@
+//! Ctrl+C: the first one asks to stop, the second one does not wait.
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use crate::live::screen::show_cursor;
+use crate::trouble::Exit;
+
+/// Tells when somebody wants to stop.
+#[derive(Clone, Debug)]
+pub(crate) struct Interrupt {
+    asked: Arc<Notify>,
+}
+
+impl Interrupt {
+    /// Listens from now on.
+    pub(crate) fn listen() -> Self {
+        let asked = Arc::new(Notify::new());
+        let bell = Arc::clone(&asked);
+        tokio::spawn(async move {
+            if tokio::signal::ctrl_c().await.is_err() {
+                return;
+            }
+            bell.notify_one();
+            if tokio::signal::ctrl_c().await.is_ok() {
+                show_cursor();
+                std::process::exit(i32::from(Exit::Interrupted as u8));
+            }
+        });
+        Self { asked }
+    }
+
+    /// Waits until somebody wants to stop.
+    pub(crate) async fn asked(&self) {
+        self.asked.notified().await;
+    }
+}
