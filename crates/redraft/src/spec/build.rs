@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -128,7 +129,7 @@ fn refinement(spec: &Resolved, parts: &Parts<'_>, troubles: &Troubles) -> Result
         .mode(spec.revise.mode)
         .revise_from(spec.revise.from)
         .candidates(spec.candidates)
-        .oversight(oversight(spec))
+        .oversight(oversight(spec)?)
         .prices(prices(spec))
         .prompts(parts.prompts().clone());
     if let Some(model) = &spec.revise.model {
@@ -187,17 +188,24 @@ fn limits(spec: &Resolved) -> Result<Limits, Failure> {
         let money = cost.0.parse::<Money>().map_err(|error| Error::Settings { reason: error.to_string() })?;
         limits.cost = Some(money);
     }
-    limits.time = given.time.as_deref().and_then(duration);
+    limits.time = time(given.time.as_deref())?;
     Ok(limits)
 }
 
-fn oversight(spec: &Resolved) -> Oversight {
-    Oversight {
+/// Reads a time. A file was looked at before, but a flag may have changed it since.
+fn time(text: Option<&str>) -> Result<Option<Duration>, Failure> {
+    let Some(text) = text else { return Ok(None) };
+    let bad = || Error::Settings { reason: format!("`{text}` is not a time; write it like `90s` or `10m`") };
+    Ok(Some(duration(text).ok_or_else(bad)?))
+}
+
+fn oversight(spec: &Resolved) -> Result<Oversight, Failure> {
+    Ok(Oversight {
         each_iteration: spec.human.each_iteration,
         at_cap: spec.human.at_cap,
         on_stall: spec.human.on_stall,
-        within: spec.human.within.as_deref().and_then(duration),
-    }
+        within: time(spec.human.within.as_deref())?,
+    })
 }
 
 fn prices(spec: &Resolved) -> PriceTable {

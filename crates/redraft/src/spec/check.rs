@@ -331,9 +331,7 @@ impl<'a> Checker<'a> {
     }
 
     fn drafting(&mut self) {
-        self.model("/draft/model");
-        self.model("/revise/model");
-        for pointer in include::places(&self.tree.value, "/others", "*") {
+        for pointer in models_named(&self.tree.value, self.registry) {
             self.model(&pointer);
         }
         let input = self.tree.value.get("input").and_then(Value::as_object);
@@ -477,11 +475,6 @@ impl<'a> Checker<'a> {
             Some(other) => other.as_str().unwrap_or_default().to_owned(),
         };
         let protocol = registry.protocols.get(&name);
-        for setting in protocol.iter().flat_map(|protocol| &protocol.models) {
-            for at in include::places(&self.tree.value, &below("/protocol", &name), setting) {
-                self.model(&at);
-            }
-        }
         let given = self.tree.value.get("verify");
         let missing =
             given.is_none_or(|verify| verify.is_null() || verify.as_array().is_some_and(Vec::is_empty));
@@ -501,6 +494,18 @@ impl<'a> Checker<'a> {
             self.fails(pointer, &failure);
         }
     }
+}
+
+/// Returns the pointers of everything in a spec that names a model.
+pub(super) fn models_named(value: &Value, registry: &Registry) -> Vec<String> {
+    let mut settings = vec!["draft/model".to_owned(), "revise/model".to_owned(), "others/*".to_owned()];
+    for (name, kind) in &registry.kinds {
+        settings.extend(kind.models.iter().map(|setting| format!("verify/*/{name}/{setting}")));
+    }
+    for (name, protocol) in &registry.protocols {
+        settings.extend(protocol.models.iter().map(|setting| format!("protocol/{name}/{setting}")));
+    }
+    settings.iter().flat_map(|setting| include::places(value, "", setting)).collect()
 }
 
 /// Says in one line what was said in several: the first and the last say what is wrong, those between only show it.

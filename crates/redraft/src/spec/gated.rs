@@ -21,20 +21,19 @@ impl Gated {
     }
 
     fn decide(&self, mut verdict: Verdict) -> Verdict {
-        let passes = match self.gate {
-            GateSetting::Must(false) => {
-                verdict.gate = Gate::None;
-                for finding in &mut verdict.findings {
-                    finding.severity = finding.severity.min(Severity::Major);
-                }
-                return verdict;
-            }
-            GateSetting::Must(true) => {
-                verdict.gate != Gate::Fail && !verdict.findings.iter().any(|finding| finding.is_blocking())
-            }
-            GateSetting::Least(least) => verdict.score >= least,
+        let blocks = |verdict: &Verdict| verdict.findings.iter().any(|finding| finding.is_blocking());
+        verdict.gate = match self.gate {
+            GateSetting::Must(false) => Gate::None,
+            GateSetting::Must(true) if verdict.gate == Gate::Fail || blocks(&verdict) => Gate::Fail,
+            GateSetting::Least(least) if verdict.score < least => Gate::Fail,
+            GateSetting::Must(true) | GateSetting::Least(_) => Gate::Pass,
         };
-        verdict.gate = if passes { Gate::Pass } else { Gate::Fail };
+        // What may pass is not kept from it by what was found.
+        if verdict.gate != Gate::Fail {
+            for finding in &mut verdict.findings {
+                finding.severity = finding.severity.min(Severity::Major);
+            }
+        }
         verdict
     }
 }
@@ -63,5 +62,37 @@ impl Verifier for Gated {
 
     fn verify<'a>(&'a self, ctx: &'a Ctx, case: &'a Case) -> Verifying<'a> {
         Box::pin(async move { Ok(self.decide(self.verifier.verify(ctx, case).await?)) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::{Finding, Rule};
+
+    #[derive(Debug)]
+    struct Half;
+
+    impl Rule for Half {
+        fn demand(&self) -> String {
+            "half".to_owned()
+        }
+
+        fn check(&self, _: &Case) -> Verdict {
+            Verdict::scored(0.5).finding(Finding::new("half", "only half"))
+        }
+    }
+
+    #[test]
+    fn a_spec_decides_whether_a_draft_must_pass() {
+        for (gate, wanted, blocks) in [
+            (GateSetting::Must(true), Gate::Fail, true),
+            (GateSetting::Must(false), Gate::None, false),
+            (GateSetting::Least(0.5), Gate::Pass, false),
+            (GateSetting::Least(0.6), Gate::Fail, true),
+        ] {
+            let verdict = Gated::new(Arc::new(Half), gate).decide(Half.check(&Case::new("", "")));
+            assert_eq!((verdict.gate, verdict.findings[0].is_blocking()), (wanted, blocks), "{gate:?}");
+        }
     }
 }

@@ -71,11 +71,6 @@ impl Checker<'_> {
                 self.include(&at, |value, folder| include::take_in(value, form, folder));
             }
         }
-        for setting in &kind.models {
-            for at in include::places(&self.tree.value, pointer, setting) {
-                self.model(&at);
-            }
-        }
         if self.is_broken(pointer) {
             return;
         }

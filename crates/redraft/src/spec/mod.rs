@@ -159,19 +159,21 @@ impl Spec {
     ///
     /// # Errors
     /// [`Error::Invalid`] with the place of each model that cannot be made.
-    pub fn try_models(&self, makers: &dyn Makers) -> Result<(), Error> {
+    pub fn try_models(&self, registry: &Registry, makers: &dyn Makers) -> Result<(), Error> {
         let models = Models::new(&self.resolved, makers);
-        let mut named: Vec<(String, &str)> = self
-            .resolved
-            .models
-            .keys()
-            .map(|alias| (source::below("/models", alias), alias.as_str()))
-            .collect();
-        named.push(("/draft/model".to_owned(), &self.resolved.draft.model));
+        let aliases = self.resolved.models.keys();
+        let mut named: Vec<(String, String)> =
+            aliases.map(|alias| (source::below("/models", alias), alias.clone())).collect();
+        for pointer in check::models_named(&self.tree.value, registry) {
+            let name = self.tree.value.pointer(&pointer).and_then(Value::as_str).unwrap_or_default();
+            if !self.resolved.models.contains_key(name) {
+                named.push((pointer, name.to_owned()));
+            }
+        }
         let diagnostics: Vec<Diagnostic> = named
             .into_iter()
             .filter_map(|(pointer, name)| {
-                let failure = models.get(name).err()?;
+                let failure = models.get(&name).err()?;
                 let mut found = Diagnostic::coded(&failure.code, &failure.message);
                 found.hint = failure.hint;
                 Some(found.at(&self.tree.source, self.tree.value_at(&pointer)))

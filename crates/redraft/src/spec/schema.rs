@@ -22,7 +22,6 @@ pub fn schema_of(registry: &Registry) -> Value {
         let one: Vec<Value> = registry.kinds().map(|kind| json!({ "required": [kind] })).collect();
         check["oneOf"] = Value::from(one);
     }
-    schema["$id"] = json!("https://redraft.dev/spec.schema.json");
     schema["title"] = json!("redraft spec");
     schema
 }
