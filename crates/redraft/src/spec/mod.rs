@@ -69,7 +69,7 @@ pub fn yaml(name: &str, text: &[u8]) -> Result<Value, Error> {
 /// use redraft::spec::{Registry, ScriptedOnly, Spec, SpecWorkflow};
 /// use redraft::{Engine, Stop, store::MemoryStore};
 ///
-/// let file = "
+/// const FILE: &str = "
 /// name: tides
 /// input:
 ///   topic: { type: string, default: tides }
@@ -82,7 +82,7 @@ pub fn yaml(name: &str, text: &[u8]) -> Result<Value, Error> {
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let registry = Registry::builtin();
-/// let spec = Spec::parse("tides.yaml", file.as_bytes(), None, &registry)?;
+/// let spec = Spec::parse("tides.yaml", FILE.as_bytes(), None, &registry)?;
 /// let workflow = SpecWorkflow::named(spec.name(), Arc::new(ScriptedOnly), registry, None);
 ///
 /// let engine = Engine::on(MemoryStore::new()).workflow(workflow.clone()).open().await?;
