@@ -75,7 +75,7 @@ pub fn yaml(name: &str, text: &[u8]) -> Result<Value, Error> {
 ///   topic: { type: string, default: tides }
 /// models:
 ///   author: { scripted: [The moon pulls at all the seas., The moon pulls the sea.] }
-/// draft: { model: author, prompt: "Say in one short sentence why there are {{ topic }}." }
+/// draft: { model: author, prompt: 'Say in one short sentence why there are {{ topic }}.' }
 /// verify:
 ///   - { name: short, text: { words: { max: 5 } } }
 /// ";

@@ -43,3 +43,18 @@ fn what_a_run_carries_fits_the_schema_too() {
 fn yaml(path: &std::path::Path) -> Value {
     redraft::spec::yaml(&path.display().to_string(), &std::fs::read(path).unwrap()).unwrap()
 }
+
+#[test]
+fn the_example_of_the_reference_is_a_spec_and_every_key_is_explained() {
+    let page = include_str!("../../../../docs/reference/spec.md");
+    let (_, rest) = page.split_once("```yaml\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    Spec::parse("spec.md", example.as_bytes(), None, &Registry::builtin()).unwrap();
+    let schema = schema();
+    for key in schema["properties"].as_object().unwrap().keys() {
+        assert!(
+            page.contains(&format!("\n| `{key}` |")),
+            "`{key}` is not explained in docs/reference/spec.md"
+        );
+    }
+}
