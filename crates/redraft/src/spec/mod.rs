@@ -97,6 +97,8 @@ pub fn yaml(name: &str, text: &[u8]) -> Result<Value, Error> {
 pub struct Spec {
     resolved: Resolved,
     tree: Tree,
+    /// Where a model is named.
+    models: Vec<String>,
 }
 
 impl Spec {
@@ -118,7 +120,8 @@ impl Spec {
     pub fn parse(name: &str, text: &[u8], folder: Option<&Path>, registry: &Registry) -> Result<Self, Error> {
         let checked = Tree::read(name, text).and_then(|tree| check::check(tree, folder, registry));
         let (resolved, tree) = checked.map_err(|diagnostics| Error::Invalid { diagnostics })?;
-        Ok(Self { resolved, tree })
+        let models = check::models_named(&tree.value, registry);
+        Ok(Self { resolved, tree, models })
     }
 
     /// Returns what it is called by.
@@ -159,15 +162,15 @@ impl Spec {
     ///
     /// # Errors
     /// [`Error::Invalid`] with the place of each model that cannot be made.
-    pub fn try_models(&self, registry: &Registry, makers: &dyn Makers) -> Result<(), Error> {
+    pub fn try_models(&self, makers: &dyn Makers) -> Result<(), Error> {
         let models = Models::new(&self.resolved, makers);
         let aliases = self.resolved.models.keys();
         let mut named: Vec<(String, String)> =
             aliases.map(|alias| (source::below("/models", alias), alias.clone())).collect();
-        for pointer in check::models_named(&self.tree.value, registry) {
-            let name = self.tree.value.pointer(&pointer).and_then(Value::as_str).unwrap_or_default();
+        for pointer in &self.models {
+            let name = self.tree.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
             if !self.resolved.models.contains_key(name) {
-                named.push((pointer, name.to_owned()));
+                named.push((pointer.clone(), name.to_owned()));
             }
         }
         let diagnostics: Vec<Diagnostic> = named

@@ -79,7 +79,7 @@ fn a_reference_to_a_secret_is_carried_and_never_its_value() {
 
 #[test]
 fn a_model_that_cannot_be_made_has_its_place() {
-    let error = spec("everything").try_models(&Registry::builtin(), &ScriptedOnly).unwrap_err();
+    let error = spec("everything").try_models(&ScriptedOnly).unwrap_err();
     let places: Vec<u32> = error.diagnostics().iter().map(|found| found.line).collect();
     assert_eq!(places, [10, 11]);
 }
