@@ -105,7 +105,7 @@ mod tests {
         let found = |variable: &'static str| {
             (variable == "OPENAI_API_KEY").then(|| Sourced {
                 value: "sk-0123456789abcdefQ4ZX".to_owned(),
-                origin: Origin::Variable(variable),
+                origin: Origin::Variable(variable.to_owned()),
             })
         };
         let service_with = service(known, found);

@@ -34,7 +34,7 @@ impl Bar {
 }
 
 fn line(done: u64, all: u64, words: &str) -> Line {
-    let full = if all == 0 { 0 } else { done.min(all).saturating_mul(WIDTH) / all };
+    let full = done.min(all).saturating_mul(WIDTH).checked_div(all).unwrap_or(0);
     let count = |n: u64| usize::try_from(n).unwrap_or_default();
     Line::new()
         .ink(Ink::Good, "█".repeat(count(full)))

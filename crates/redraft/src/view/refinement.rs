@@ -124,7 +124,7 @@ impl Refinement {
         if iterations.is_empty() && criteria.as_ref().is_none_or(|criteria| criteria.criteria.is_empty()) {
             return None;
         }
-        let under_way = rounds().last().filter(|(_, node)| verdict(node).is_none());
+        let under_way = rounds().next_back().filter(|(_, node)| verdict(node).is_none());
         let best = iterations.iter().reduce(|best, next| if next.beats(best) { next } else { best });
         let best = best.map(|best| Best {
             iteration: best.n,
