@@ -71,7 +71,7 @@ pub(crate) fn next(report: &Report) -> Vec<(String, &'static str)> {
     let run = text::short(report.run_id);
     let resume = (format!("redraft resume {run}"), "goes on; what is done is not paid for again");
     let best = (format!("redraft show {run} --best"), "prints the best draft");
-    let diff = (format!("redraft diff {run}"), "shows what the last step made better");
+    let diff = (format!("redraft diff {run}"), "shows what made it better");
     let code = report.failure.as_ref().filter(|failure| redraft::explain(&failure.code).is_some());
     let explain = code.map(|failure| (format!("redraft explain {}", failure.code), "says what went wrong"));
     let mut next = Vec::new();
@@ -101,7 +101,9 @@ pub(crate) fn next(report: &Report) -> Vec<(String, &'static str)> {
     }
     if report.best.is_none() {
         next.retain(|(command, _)| *command != best.0);
-    } else if report.iterations.len() > 1 && report.status.is_final() {
+    }
+    let has_parent = |n| report.iteration(n).is_some_and(|it| it.from.is_some());
+    if report.status.is_final() && report.best.as_ref().is_some_and(|best| has_parent(best.iteration)) {
         next.push(diff);
     }
     next

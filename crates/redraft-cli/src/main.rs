@@ -7,6 +7,7 @@ mod bench;
 mod chosen;
 mod commands;
 mod config;
+mod document;
 mod draw;
 mod driving;
 mod ended;
@@ -22,6 +23,8 @@ mod local;
 mod makers;
 mod report;
 mod settings;
+#[cfg(test)]
+mod shapes;
 mod terminal;
 mod text;
 mod trouble;
@@ -73,6 +76,7 @@ enum Command {
     Show(commands::show::Show),
     Diff(commands::diff::Diff),
     Watch(commands::watch::Watch),
+    Export(commands::export::Export),
     Explain(commands::explain::Explain),
     Models(commands::models::Models),
     Doctor(commands::doctor::Doctor),
@@ -101,6 +105,7 @@ fn main() -> ExitCode {
         Command::Show(show) => show.run(&settings),
         Command::Diff(diff) => diff.run(&settings),
         Command::Watch(watch) => watch.run(&settings),
+        Command::Export(export) => export.run(&settings),
         Command::Explain(explain) => explain.run(&settings),
         Command::Models(models) => models.run(&settings),
         Command::Doctor(doctor) => doctor.run(&settings),

@@ -125,8 +125,10 @@ impl Why {
 }
 
 fn words(why: &Why, columns: usize) -> Vec<String> {
-    let stop = why.stop.map(|stop| format!(" ({})", ending::word(stop))).unwrap_or_default();
-    let mut lines = vec![format!("{} {}{stop}  {}", why.status.glyph(), why.status, text::short(why.run_id))];
+    let stop = why.stop.map(ending::word).filter(|word| word != why.status.as_str());
+    let stop = stop.map(|word| format!(" ({word})")).unwrap_or_default();
+    let title = format!("{} {}{stop}  {}", why.status.glyph(), why.status, text::short(why.run_id));
+    let mut lines = vec![text::cut(&title, columns)];
     lines.extend(text::wrap(&why.why, columns));
     if !why.open.is_empty() {
         lines.push(String::new());

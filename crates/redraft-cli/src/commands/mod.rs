@@ -10,6 +10,7 @@ pub(crate) mod diff;
 pub(crate) mod doctor;
 mod dry_run;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod fork;
 pub(crate) mod init;
 pub(crate) mod list;
@@ -41,15 +42,21 @@ pub(crate) fn print(text: &str) -> ExitCode {
 
 /// Writes one JSON object on a line: to standard output.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> ExitCode {
-    match serde_json::to_string(value) {
-        Ok(text) => print(&text),
-        Err(error) => unwritable(error).report(),
-    }
+    json(value).map_or_else(Trouble::report, |text| print(&text))
 }
 
-/// Says that something could not be written as JSON: that must not happen.
-pub(crate) fn unwritable(error: serde_json::Error) -> Trouble {
-    Trouble::new(Exit::Bug, format!("what was found could not be written as JSON: {error}"))
+/// Returns JSON that gives no orders to a terminal: what JSON itself lets pass is escaped too.
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, Trouble> {
+    let text = serde_json::to_string(value).map_err(|error| {
+        Trouble::new(Exit::Bug, format!("what was found could not be written as JSON: {error}"))
+    })?;
+    let obeyed =
+        |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(obeyed) {
+        return Ok(text);
+    }
+    let shown = text.chars().map(|c| if obeyed(c) { format!("\\u{:04x}", c as u32) } else { c.to_string() });
+    Ok(shown.collect())
 }
 
 /// Writes a text as it is, with a line break at its end: to standard output. A terminal is given no orders by it.

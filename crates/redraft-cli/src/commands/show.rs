@@ -206,7 +206,7 @@ pub(crate) async fn events(engine: &Engine, run: RunId) -> Result<Vec<String>, T
     let mut lines = Vec::new();
     while u64::try_from(lines.len()).unwrap_or(u64::MAX) < count {
         let Some(event) = events.next().await? else { break };
-        lines.push(serde_json::to_string(&event).map_err(super::unwritable)?);
+        lines.push(super::json(&event)?);
     }
     Ok(lines)
 }
@@ -243,9 +243,8 @@ fn whole(report: &Report, tree: &Tree, look: Look) -> Vec<String> {
     let palette = look.palette;
     if let Some(best) = &report.best {
         lines.push(String::new());
-        lines.push(
-            palette.bold(&format!("best draft: iteration {}, score {:.2}", best.iteration, best.score)),
-        );
+        let title = format!("best draft: iteration {}, score {:.2}", best.iteration, best.score);
+        lines.push(palette.bold(&text::cut(&title, look.columns)));
         let shown: Vec<String> = text::lines(&best.text).collect();
         let rows = shown.iter().flat_map(|line| text::wrap(line, look.columns.saturating_sub(2)));
         let rows: Vec<String> = rows.collect();

@@ -47,11 +47,7 @@ impl Watch {
         let known = engine.summary(run).await?;
         let mut events = engine.events(run, 0).await?;
         while let Some(event) = events.next().await? {
-            let line = if self.jsonl {
-                Some(serde_json::to_string(&event).map_err(super::unwritable)?)
-            } else {
-                line(&event)
-            };
+            let line = if self.jsonl { Some(super::json(&event)?) } else { line(&event) };
             if let Some(line) = line
                 && print(&line) != ExitCode::SUCCESS
             {
@@ -94,7 +90,7 @@ fn line(event: &Event) -> Option<String> {
             .unwrap_or_default()
     };
     let line = match event.kind.as_str() {
-        "run_started" => format!("● {} started", word("workflow")),
+        "run_started" => format!("● {} started", inner("run", "workflow")),
         "run_resumed" => "↺ taken over from its journal".to_owned(),
         "step_succeeded" if name == "verdict" => {
             let verdict = event.details.get("output").cloned().unwrap_or_default();

@@ -1,0 +1,127 @@
+//! A run as JUnit XML, for whatever shows the results of tests: each criterion is a test of the best draft, and that the
+//! draft was accepted is one more.
+
+use redraft::Status;
+use redraft::refine::{Iteration, Opinion};
+use redraft::verify::Gate;
+use redraft::view::Report;
+use redraft::view::diff::Harmless;
+
+use crate::ending;
+
+/// How one test went.
+enum Went {
+    Passed,
+    Failed { message: String, details: Vec<String> },
+    Skipped(&'static str),
+}
+
+/// Writes the file.
+pub(crate) fn write(report: &Report) -> String {
+    let best = report.best.as_ref().and_then(|best| report.iteration(best.iteration));
+    let mut cases: Vec<(String, Went)> = Vec::new();
+    for opinion in best.map(|best| best.verdicts.as_slice()).unwrap_or_default() {
+        cases.extend(best.map(|best| (opinion.verifier.clone(), went(best, opinion))));
+    }
+    cases.push(("accepted".to_owned(), accepted(report)));
+    let failures = cases.iter().filter(|(_, went)| matches!(went, Went::Failed { .. })).count();
+    let skipped = cases.iter().filter(|(_, went)| matches!(went, Went::Skipped(_))).count();
+    let millis =
+        report.updated_at.zip(report.started_at).map_or(0, |(end, start)| end.since(start).as_millis());
+    let (name, count) = (escaped(&report.workflow), cases.len());
+    let time = format!("{}.{:03}", millis / 1000, millis % 1000);
+    let at = report.started_at.map(|at| format!(" timestamp=\"{at}\"")).unwrap_or_default();
+    let mut out = vec![
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>".to_owned(),
+        format!(
+            "<testsuites tests=\"{count}\" failures=\"{failures}\" skipped=\"{skipped}\" time=\"{time}\">"
+        ),
+        format!(
+            "  <testsuite name=\"{name}\" tests=\"{count}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\" time=\"{time}\"{at}>"
+        ),
+        "    <properties>".to_owned(),
+        format!("      <property name=\"run_id\" value=\"{}\"/>", report.run_id),
+        format!("      <property name=\"status\" value=\"{}\"/>", report.status),
+    ];
+    if let Some(best) = best {
+        out.push(format!("      <property name=\"iteration\" value=\"{}\"/>", best.n));
+        out.push(format!("      <property name=\"score\" value=\"{:.4}\"/>", best.score));
+    }
+    out.push("    </properties>".to_owned());
+    for (case, went) in &cases {
+        let head = format!("    <testcase classname=\"{name}\" name=\"{}\"", escaped(case));
+        match went {
+            Went::Passed => out.push(format!("{head}/>")),
+            Went::Skipped(why) => out.push(format!("{head}><skipped message=\"{why}\"/></testcase>")),
+            Went::Failed { message, details } => {
+                let details: Vec<String> = details.iter().map(|line| escaped(line)).collect();
+                out.push(format!("{head}>"));
+                out.push(format!(
+                    "      <failure message=\"{}\">{}</failure>",
+                    escaped(message),
+                    details.join("\n")
+                ));
+                out.push("    </testcase>".to_owned());
+            }
+        }
+    }
+    out.push("  </testsuite>\n</testsuites>\n".to_owned());
+    out.join("\n")
+}
+
+fn went(best: &Iteration, opinion: &Opinion) -> Went {
+    let Some(score) = opinion.score else {
+        return Went::Skipped("not asked: a cheaper criterion had failed");
+    };
+    let found: Vec<_> = best.open().filter(|finding| finding.verifier == opinion.verifier).collect();
+    let is_blocked = opinion.gate == Gate::Fail || found.iter().any(|finding| finding.is_blocking());
+    // Without a gate, what was found only lowers the score: whether that is too low is the last test.
+    if !is_blocked {
+        return Went::Passed;
+    }
+    let message =
+        found.first().map_or_else(|| format!("score {score:.2}"), |finding| finding.message.clone());
+    let details = found.iter().map(|finding| match &finding.suggestion {
+        Some(suggestion) => format!("{finding} ({suggestion})"),
+        None => finding.to_string(),
+    });
+    Went::Failed { message, details: details.collect() }
+}
+
+fn accepted(report: &Report) -> Went {
+    match report.status {
+        Status::Accepted | Status::Completed => Went::Passed,
+        Status::Queued | Status::Running | Status::Waiting => Went::Skipped("the run has not ended"),
+        _ => {
+            let open = report.best.as_ref().map(|best| best.findings.as_slice()).unwrap_or_default();
+            let details = open.iter().map(|finding| format!("{}: {finding}", finding.verifier));
+            Went::Failed { message: ending::words(report), details: details.collect() }
+        }
+    }
+}
+
+/// Escapes a text for XML, and shows pictures of the characters that may not stand in it at all.
+fn escaped(words: &str) -> String {
+    let mut out = String::with_capacity(words.len());
+    for c in Harmless(&words.replace('\n', " ")).to_string().chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_xml_forbids_is_not_written() {
+        assert_eq!(escaped("a\u{0}\u{b}\u{ffff}]]>\n\"&"), "a␀␋\u{fffd}]]&gt; &quot;&amp;");
+    }
+}
