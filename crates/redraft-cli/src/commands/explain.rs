@@ -132,7 +132,7 @@ fn words(why: &Why, columns: usize) -> Vec<String> {
     lines.extend(text::wrap(&why.why, columns));
     if !why.open.is_empty() {
         lines.push(String::new());
-        lines.push("still wrong with the best draft:".to_owned());
+        lines.push("still wrong:".to_owned());
         for finding in &why.open {
             let parts = text::wrap(&text::line(finding), columns.saturating_sub(4));
             lines.extend(

@@ -161,7 +161,7 @@ fn a_run_is_explained_in_words() {
 △ exhausted (iterations_spent)  RUN
 as many drafts were made as were allowed, and none was good enough
 
-still wrong with the best draft:
+still wrong:
   ● moon: the moon is missing <b>&
 
 next:
