@@ -21,7 +21,7 @@ pub(crate) fn exit(report: &Report) -> Exit {
             Some(failure) => Trouble::from(failure.clone()).exit,
             None => Exit::NotAccepted,
         },
-        Status::Cancelled => Exit::Interrupted,
+        Status::Cancelled => Exit::NotAccepted,
         _ => Exit::Done,
     }
 }

@@ -49,6 +49,24 @@ fn everything_that_is_printed_as_json_has_its_written_shape() {
 }
 
 #[test]
+fn a_run_prints_the_shape_that_its_export_has() {
+    let store = Store::new();
+    std::fs::write(
+        store.folder().join("tides.yaml"),
+        "name: tides\nmodels: { canned: { scripted: [\"The wind.\", \"The moon.\"] } }\n\
+         draft: { model: canned, prompt: Why are there tides? }\n\
+         verify: [{ name: short, text: { words: { max: 2 } } }]\n",
+    )
+    .unwrap();
+    let ran = store.json(&["run", "tides.yaml"]);
+    check("run", &ran, &["run"]);
+    let exported = store.json(&["export", "last"]);
+    for (key, value) in ran.as_object().unwrap() {
+        assert_eq!(exported.get(key), Some(value), "{key}");
+    }
+}
+
+#[test]
 fn a_shape_refuses_what_is_not_so() {
     let store = Store::new();
     store.refined(&GOOD);

@@ -247,19 +247,37 @@ pub struct Report {
     pub iterations: Vec<Iteration>,
     /// What the run cost so far.
     pub spend: Spend,
-    /// What a draft must be.
-    pub criteria: Option<Criteria>,
-    /// When it was started.
-    pub started_at: Option<Timestamp>,
-    /// When something last happened.
-    pub updated_at: Option<Timestamp>,
     /// What whoever reads the result should know about how it was judged.
     pub warnings: Vec<String>,
+    /// What a draft must be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub criteria: Option<Criteria>,
+    /// How many drafts were better than the one they were made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repaired: Option<u32>,
+    /// How many were worse.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damaged: Option<u32>,
+    /// In whose words it was closed, where agents talk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed: Option<String>,
+    /// What was said, where agents talk; known when it has ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transcript: Vec<Said>,
+    /// When it was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When something last happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
     /// Why it failed, or what kept it from going on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
     /// Why it was asked to stop, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel_reason: Option<String>,
     /// The questions that wait for an answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<OpenGate>,
     /// Every refinement of a run that has several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -293,28 +311,40 @@ impl Report {
         if refinements.len() == 1 {
             refinements.clear();
         }
-        let (criteria, warnings, because) = main
-            .as_ref()
-            .map(|it| (it.criteria.clone(), it.warnings.clone(), it.because.clone()))
-            .unwrap_or_default();
-        Self {
+        let mut report = Self {
             run_id: summary.run,
             workflow: summary.workflow.clone(),
             status: summary.status,
             stop: summary.stop,
-            best: main.as_ref().and_then(|it| it.best.clone()),
+            best: None,
+            iterations: Vec::new(),
             spend: tree.spend,
-            criteria,
+            warnings: Vec::new(),
+            criteria: None,
+            repaired: None,
+            damaged: None,
+            closed: None,
+            transcript: Vec::new(),
             started_at: summary.started_at,
             updated_at: summary.updated_at,
-            warnings,
-            failure: summary.failure.clone().or(because),
+            failure: summary.failure.clone(),
             cancel_reason: summary.cancel_reason.clone(),
             gates: summary.gates.clone(),
-            iterations: main.map(|it| it.iterations).unwrap_or_default(),
             refinements,
             output: summary.output.clone().filter(|_| !is_refined),
+        };
+        if let Some(main) = main {
+            report.best = main.best;
+            report.iterations = main.iterations;
+            report.warnings = main.warnings;
+            report.criteria = main.criteria;
+            report.repaired = Some(main.repaired);
+            report.damaged = Some(main.damaged);
+            report.closed = main.closed;
+            report.transcript = main.transcript;
+            report.failure = report.failure.or(main.because);
         }
+        report
     }
 
     /// Returns the judged draft of an iteration.

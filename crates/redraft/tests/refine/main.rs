@@ -5,6 +5,7 @@
 mod budget;
 mod people;
 mod protocols;
+mod reports;
 mod revising;
 mod stalls;
 mod stops;
