@@ -2,6 +2,7 @@
 //! them, or `last`.
 
 use redraft::store::{Head, Query};
+use redraft::view::Report;
 use redraft::{Engine, RunId};
 
 use crate::settings::Settings;
@@ -22,6 +23,36 @@ pub(crate) async fn open(settings: &Settings, typed: &str) -> Result<(Engine, Ru
     };
     let run = find(&engine, typed).await?;
     Ok((engine, run))
+}
+
+/// Reports what came of a run, or of one refinement in it. Of a run that has several, one must be named to compare or
+/// print its drafts.
+pub(crate) async fn report(engine: &Engine, run: RunId, at: Option<&str>) -> Result<Report, Trouble> {
+    let report = engine.report(run).await?;
+    let Some(at) = at else { return Ok(report) };
+    let has: Vec<&str> = report.refinements.iter().map(|it| it.path.as_str()).collect();
+    report.of_refinement(at).ok_or_else(|| {
+        let message = match has.as_slice() {
+            [] => "this run has not several refinements: leave out --at".to_owned(),
+            has => format!("there is no refinement at `{}`; there are {}", text::line(at), has.join(", ")),
+        };
+        Trouble::new(Exit::Usage, message).hint(format!("redraft show {}", text::short(run)))
+    })
+}
+
+/// Says that there is no draft to show, and where there are some.
+pub(crate) fn no_draft(report: &Report) -> Trouble {
+    let run = text::short(report.run_id);
+    match report.refinements.first() {
+        Some(first) => {
+            let has: Vec<&str> = report.refinements.iter().map(|it| it.path.as_str()).collect();
+            let message = format!("this run has several refinements: {}", has.join(", "));
+            Trouble::new(Exit::Usage, message).hint(format!("redraft show {run} --best --at {}", first.path))
+        }
+        None => {
+            Trouble::new(Exit::Usage, "no draft was judged in this run").hint(format!("redraft show {run}"))
+        }
+    }
 }
 
 async fn find(engine: &Engine, typed: &str) -> Result<RunId, Trouble> {

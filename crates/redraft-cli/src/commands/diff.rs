@@ -38,6 +38,9 @@ pub(crate) struct Diff {
     /// The second draft, where they are named one by one
     #[arg(value_name = "B")]
     to: Option<String>,
+    /// Looks at the refinement that stands there, in a run that has several
+    #[arg(long, value_name = "PATH")]
+    at: Option<String>,
     /// Only counts what has changed
     #[arg(long)]
     stat: bool,
@@ -85,7 +88,7 @@ impl Diff {
     pub(crate) fn run(&self, settings: &Settings) -> Result<ExitCode, Trouble> {
         let report = super::block_on(async {
             let (engine, run) = chosen::open(settings, &self.run).await?;
-            Ok(engine.report(run).await?)
+            chosen::report(&engine, run, self.at.as_deref()).await
         })?;
         let (before, after) = self.sides(&report)?;
         let compared = Compared::of(&before.text, &after.text);
@@ -145,7 +148,7 @@ impl Diff {
 }
 
 fn draft<'a>(report: &'a Report, word: &str) -> Result<&'a Iteration, Trouble> {
-    let nothing = || Trouble::new(Exit::Usage, "no draft was judged in this run").hint("redraft list");
+    let nothing = || chosen::no_draft(report);
     match word {
         "first" => report.iterations.first().ok_or_else(nothing),
         "last" => report.iterations.last().ok_or_else(nothing),

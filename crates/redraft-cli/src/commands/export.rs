@@ -34,6 +34,9 @@ pub(crate) struct Export {
     /// Where to write it; standard output if nothing is said
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Looks at the refinement that stands there, in a run that has several
+    #[arg(long, value_name = "PATH")]
+    at: Option<String>,
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
@@ -62,7 +65,7 @@ impl Export {
             if format == Format::Jsonl {
                 return Ok(show::events(&engine, run).await?.join("\n") + "\n");
             }
-            let came = engine.report(run).await?;
+            let came = chosen::report(&engine, run, self.at.as_deref()).await?;
             Ok(match format {
                 Format::Markdown => document::markdown::write(&came),
                 Format::Html => document::html::write(&came),

@@ -43,6 +43,9 @@ pub(crate) struct Show {
     /// Prints what was asked, and what every step answered
     #[arg(long, group = "part")]
     transcript: bool,
+    /// Looks at the refinement that stands there, in a run that has several
+    #[arg(long, value_name = "PATH")]
+    at: Option<String>,
     /// Prints the journal: one event on a line, as JSON
     #[arg(long, group = "part")]
     journal: bool,
@@ -111,7 +114,7 @@ impl Show {
             if self.journal {
                 return journal(&engine, run).await;
             }
-            let report = engine.report(run).await?;
+            let report = chosen::report(&engine, run, self.at.as_deref()).await?;
             let tree = engine.tree(run).await?;
             if self.transcript {
                 return Ok(self.transcript(&report, &tree));
@@ -135,14 +138,9 @@ impl Show {
         let n = match (self.draft, &report.best) {
             (Some(n), _) => n,
             (None, Some(best)) => best.iteration,
-            (None, None) => {
-                let hint = format!("redraft show {}", text::short(report.run_id));
-                return Err(Trouble::new(Exit::Usage, "no draft was judged in this run").hint(hint));
-            }
+            (None, None) => return Err(chosen::no_draft(report)),
         };
-        let Some(iteration) = report.iteration(n) else {
-            return Err(no_iteration(report, n));
-        };
+        let Some(iteration) = report.iteration(n) else { return Err(no_iteration(report, n)) };
         if self.json {
             return Ok(print_json(&OneDraft {
                 run_id: report.run_id,
@@ -190,6 +188,9 @@ impl Show {
 
 /// Says that a run has no such iteration.
 pub(crate) fn no_iteration(report: &Report, n: u32) -> Trouble {
+    if !report.refinements.is_empty() {
+        return chosen::no_draft(report);
+    }
     let has = match report.iterations.as_slice() {
         [] => "no draft was judged in it".to_owned(),
         [one] => format!("it has only iteration {}", one.n),
@@ -258,6 +259,18 @@ fn whole(report: &Report, tree: &Tree, look: Look) -> Vec<String> {
             let found = iteration.findings.iter().map(|finding| (finding.status, finding));
             lines.extend(findings::rows(found, palette, look.columns));
         }
+    }
+    if !report.refinements.is_empty() {
+        lines.push(String::new());
+        lines.push(palette.bold("refinements"));
+    }
+    for refinement in &report.refinements {
+        let best = refinement.best.as_ref();
+        let best = best.map_or("no draft yet".to_owned(), |it| {
+            format!("best {:.2}, iteration {}", it.score, it.iteration)
+        });
+        let stop = refinement.stop.map_or("under way".to_owned(), ending::word);
+        lines.push(text::cut(&format!("  --at {}  {best}, {stop}", refinement.path), look.columns));
     }
     lines.push(String::new());
     let stop = report.stop.map(|stop| format!("{}: ", ending::word(stop))).unwrap_or_default();

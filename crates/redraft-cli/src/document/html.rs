@@ -6,7 +6,7 @@ use redraft::verify::FindingStatus;
 use redraft::view::diff::{Change, Harmless};
 use redraft::view::{Diff, Report};
 
-use super::{bar, demand, lives, made, money, sentence, took};
+use super::{bar, demand, lives, made, money, parts, sentence, took};
 use crate::{ending, findings, text};
 
 const STYLE: &str = include_str!("page.css");
@@ -36,10 +36,16 @@ pub(crate) fn write(report: &Report) -> String {
         format!("<p>{}</p>", escaped(&sentence(&ending::words(report)))),
     ];
     page.extend(facts(report));
-    page.extend(asked(report));
-    page.extend(scores(report));
-    page.extend(found(report));
-    page.extend(drafts(report));
+    let parts = parts(report);
+    for (at, (name, part)) in parts.iter().enumerate() {
+        if parts.len() > 1 {
+            page.push(format!("<h1>{}</h1>", escaped(&text::line(name))));
+        }
+        page.extend(asked(part));
+        page.extend(scores(part, at));
+        page.extend(found(part));
+        page.extend(drafts(part, at));
+    }
     if !report.warnings.is_empty() {
         page.push("<h2>Worth knowing</h2>\n<ul>".to_owned());
         page.extend(
@@ -87,7 +93,7 @@ fn asked(report: &Report) -> Vec<String> {
 }
 
 /// The scores as a chart, and as a table for whoever cannot see it.
-fn scores(report: &Report) -> Vec<String> {
+fn scores(report: &Report, part: usize) -> Vec<String> {
     if report.iterations.is_empty() {
         return Vec::new();
     }
@@ -96,7 +102,7 @@ fn scores(report: &Report) -> Vec<String> {
     for it in &report.iterations {
         let tactic = it.tactic.map(|tactic| format!("; {}", tactic.words())).unwrap_or_default();
         out.push(format!(
-            "<tr><th scope=\"row\"><a href=\"#draft-{0}\">{0}</a>{1}</th><td>{2:.2}</td><td>{3} of {4}</td><td>{5}</td><td>{6}{tactic}</td><td>{7}</td></tr>",
+            "<tr><th scope=\"row\"><a href=\"#draft-{part}-{0}\">{0}</a>{1}</th><td>{2:.2}</td><td>{3} of {4}</td><td>{5}</td><td>{6}{tactic}</td><td>{7}</td></tr>",
             it.n,
             if it.accepted { " ✓" } else { "" },
             it.score,
@@ -169,7 +175,7 @@ fn found(report: &Report) -> Vec<String> {
     out
 }
 
-fn drafts(report: &Report) -> Vec<String> {
+fn drafts(report: &Report, part: usize) -> Vec<String> {
     let best = report.best.as_ref().map(|best| best.iteration);
     let mut out = Vec::new();
     if !report.iterations.is_empty() {
@@ -180,7 +186,7 @@ fn drafts(report: &Report) -> Vec<String> {
         let open = if is_best { " open" } else { "" };
         let note = if is_best { ", the best" } else { "" };
         out.push(format!(
-            "<details id=\"draft-{0}\"{open}>\n<summary>iteration {0}: {1:.2}{note}</summary>",
+            "<details id=\"draft-{part}-{0}\"{open}>\n<summary>iteration {0}: {1:.2}{note}</summary>",
             it.n, it.score
         ));
         out.push(format!("<pre>{}</pre>", shown(&it.text)));

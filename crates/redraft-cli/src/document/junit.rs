@@ -1,12 +1,13 @@
 //! A run as JUnit XML, for whatever shows the results of tests: each criterion is a test of the best draft, and that the
 //! draft was accepted is one more.
 
-use redraft::Status;
 use redraft::refine::{Iteration, Opinion};
 use redraft::verify::Gate;
 use redraft::view::Report;
 use redraft::view::diff::Harmless;
+use redraft::{Status, Stop};
 
+use super::parts;
 use crate::ending;
 
 /// How one test went.
@@ -18,6 +19,36 @@ enum Went {
 
 /// Writes the file.
 pub(crate) fn write(report: &Report) -> String {
+    let suites: Vec<Suite> = parts(report).iter().map(|(name, part)| suite(name, part)).collect();
+    let sum = |of: fn(&Suite) -> usize| suites.iter().map(of).sum::<usize>();
+    let (tests, failures, skipped) = (sum(|it| it.tests), sum(|it| it.failures), sum(|it| it.skipped));
+    let mut out = vec![
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>".to_owned(),
+        format!(
+            "<testsuites tests=\"{tests}\" failures=\"{failures}\" skipped=\"{skipped}\" time=\"{}\">",
+            time(report)
+        ),
+    ];
+    out.extend(suites.into_iter().flat_map(|suite| suite.lines));
+    out.push("</testsuites>\n".to_owned());
+    out.join("\n")
+}
+
+/// The tests of one refinement.
+struct Suite {
+    tests: usize,
+    failures: usize,
+    skipped: usize,
+    lines: Vec<String>,
+}
+
+fn time(report: &Report) -> String {
+    let millis =
+        report.updated_at.zip(report.started_at).map_or(0, |(end, start)| end.since(start).as_millis());
+    format!("{}.{:03}", millis / 1000, millis % 1000)
+}
+
+fn suite(name: &str, report: &Report) -> Suite {
     let best = report.best.as_ref().and_then(|best| report.iteration(best.iteration));
     let mut cases: Vec<(String, Went)> = Vec::new();
     for opinion in best.map(|best| best.verdicts.as_slice()).unwrap_or_default() {
@@ -26,47 +57,40 @@ pub(crate) fn write(report: &Report) -> String {
     cases.push(("accepted".to_owned(), accepted(report)));
     let failures = cases.iter().filter(|(_, went)| matches!(went, Went::Failed { .. })).count();
     let skipped = cases.iter().filter(|(_, went)| matches!(went, Went::Skipped(_))).count();
-    let millis =
-        report.updated_at.zip(report.started_at).map_or(0, |(end, start)| end.since(start).as_millis());
-    let (name, count) = (escaped(&report.workflow), cases.len());
-    let time = format!("{}.{:03}", millis / 1000, millis % 1000);
+    let (name, tests) = (escaped(name), cases.len());
     let at = report.started_at.map(|at| format!(" timestamp=\"{at}\"")).unwrap_or_default();
-    let mut out = vec![
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>".to_owned(),
+    let mut lines = vec![
         format!(
-            "<testsuites tests=\"{count}\" failures=\"{failures}\" skipped=\"{skipped}\" time=\"{time}\">"
-        ),
-        format!(
-            "  <testsuite name=\"{name}\" tests=\"{count}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\" time=\"{time}\"{at}>"
+            "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\" time=\"{}\"{at}>",
+            time(report)
         ),
         "    <properties>".to_owned(),
         format!("      <property name=\"run_id\" value=\"{}\"/>", report.run_id),
         format!("      <property name=\"status\" value=\"{}\"/>", report.status),
     ];
     if let Some(best) = best {
-        out.push(format!("      <property name=\"iteration\" value=\"{}\"/>", best.n));
-        out.push(format!("      <property name=\"score\" value=\"{:.4}\"/>", best.score));
+        lines.push(format!("      <property name=\"iteration\" value=\"{}\"/>", best.n));
+        lines.push(format!("      <property name=\"score\" value=\"{:.4}\"/>", best.score));
     }
-    out.push("    </properties>".to_owned());
-    for (case, went) in &cases {
-        let head = format!("    <testcase classname=\"{name}\" name=\"{}\"", escaped(case));
-        match went {
-            Went::Passed => out.push(format!("{head}/>")),
-            Went::Skipped(why) => out.push(format!("{head}><skipped message=\"{why}\"/></testcase>")),
-            Went::Failed { message, details } => {
+    lines.push("    </properties>".to_owned());
+    lines.extend(cases.iter().map(|(case, went)| went.line(&name, case)));
+    lines.push("  </testsuite>".to_owned());
+    Suite { tests, failures, skipped, lines }
+}
+
+impl Went {
+    fn line(&self, suite: &str, case: &str) -> String {
+        let head = format!("    <testcase classname=\"{suite}\" name=\"{}\"", escaped(case));
+        match self {
+            Self::Passed => format!("{head}/>"),
+            Self::Skipped(why) => format!("{head}><skipped message=\"{why}\"/></testcase>"),
+            Self::Failed { message, details } => {
                 let details: Vec<String> = details.iter().map(|line| escaped(line)).collect();
-                out.push(format!("{head}>"));
-                out.push(format!(
-                    "      <failure message=\"{}\">{}</failure>",
-                    escaped(message),
-                    details.join("\n")
-                ));
-                out.push("    </testcase>".to_owned());
+                let (message, details) = (escaped(message), details.join("\n"));
+                format!("{head}>\n      <failure message=\"{message}\">{details}</failure>\n    </testcase>")
             }
         }
     }
-    out.push("  </testsuite>\n</testsuites>\n".to_owned());
-    out.join("\n")
 }
 
 fn went(best: &Iteration, opinion: &Opinion) -> Went {
@@ -89,13 +113,19 @@ fn went(best: &Iteration, opinion: &Opinion) -> Went {
 }
 
 fn accepted(report: &Report) -> Went {
-    match report.status {
-        Status::Accepted | Status::Completed => Went::Passed,
-        Status::Queued | Status::Running | Status::Waiting => Went::Skipped("the run has not ended"),
-        _ => {
+    // Where a run has several refinements, each has its own reason to stop.
+    let is_over = report.status.is_final() || report.stop.is_some();
+    match (report.status, report.stop) {
+        (Status::Accepted | Status::Completed, None) | (_, Some(Stop::Accepted)) => Went::Passed,
+        _ if !is_over => Went::Skipped("the run has not ended"),
+        (_, stop) => {
             let open = report.best.as_ref().map(|best| best.findings.as_slice()).unwrap_or_default();
             let details = open.iter().map(|finding| format!("{}: {finding}", finding.verifier));
-            Went::Failed { message: ending::words(report), details: details.collect() }
+            let message = match (report.status, stop) {
+                (Status::Completed, Some(stop)) => ending::word(stop),
+                _ => ending::words(report),
+            };
+            Went::Failed { message, details: details.collect() }
         }
     }
 }

@@ -3,7 +3,7 @@
 use redraft::view::Report;
 use redraft::view::diff::Harmless;
 
-use super::{bar, demand, lives, made, money, sentence, took};
+use super::{bar, demand, lives, made, money, parts, sentence, took};
 use crate::ending;
 use crate::text;
 
@@ -12,12 +12,27 @@ const BAR: usize = 20;
 
 /// Writes the report.
 pub(crate) fn write(report: &Report) -> String {
-    let mut out = Vec::new();
-    out.push(format!("# {}: {} {}", plain(&report.workflow), report.status.glyph(), report.status));
-    out.push(String::new());
-    out.push(plain(&sentence(&ending::words(report))));
-    out.push(String::new());
+    let mut out = vec![
+        format!("# {}: {} {}", plain(&report.workflow), report.status.glyph(), report.status),
+        String::new(),
+        plain(&sentence(&ending::words(report))),
+        String::new(),
+    ];
     out.extend(facts(report));
+    let parts = parts(report);
+    for (name, part) in &parts {
+        if parts.len() > 1 {
+            out.extend([String::new(), format!("# {}", plain(name))]);
+        }
+        out.extend(story(part));
+    }
+    out.push(String::new());
+    out.join("\n")
+}
+
+/// Tells how one refinement went.
+fn story(report: &Report) -> Vec<String> {
+    let mut out = Vec::new();
     if let Some(criteria) = &report.criteria {
         if let Some(task) = &criteria.task {
             out.extend(["", "## What was asked", ""].map(str::to_owned));
@@ -50,8 +65,7 @@ pub(crate) fn write(report: &Report) -> String {
         out.extend(["", "## Worth knowing", ""].map(str::to_owned));
         out.extend(report.warnings.iter().map(|warning| format!("- {}", plain(warning))));
     }
-    out.push(String::new());
-    out.join("\n")
+    out
 }
 
 fn facts(report: &Report) -> Vec<String> {

@@ -95,3 +95,13 @@ fn sentence(words: &str) -> String {
     let mut rest = words.chars();
     rest.next().map(|first| format!("{}{}.", first.to_uppercase(), rest.as_str())).unwrap_or_default()
 }
+
+/// Returns the refinements of a run, each as a report with its name; the run itself if it has not several.
+fn parts(report: &Report) -> Vec<(String, Report)> {
+    if report.refinements.is_empty() {
+        return vec![(report.workflow.clone(), report.clone())];
+    }
+    let paths = report.refinements.iter().map(|refinement| refinement.path.as_str());
+    let named = |path: &str| format!("{}/{path}", report.workflow);
+    paths.filter_map(|path| Some((named(path), report.of_refinement(path)?))).collect()
+}

@@ -43,6 +43,8 @@ fn everything_that_is_printed_as_json_has_its_written_shape() {
     let waiting =
         store.json(&["list", "--status", "waiting"])["runs"][0]["run_id"].as_str().unwrap().to_owned();
     check("show", &store.json(&["show", &waiting]), &["show", "of a run that waits"]);
+    store.several();
+    check("show", &store.json(&["show", "last"]), &["show", "of a run with several refinements"]);
     for line in store.text(&["show", "last", "--journal"]).lines() {
         check("event", &serde_json::from_str(line).unwrap(), &["show", "--journal"]);
     }

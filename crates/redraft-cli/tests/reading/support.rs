@@ -7,7 +7,7 @@ use redraft::llm::Scripted;
 use redraft::refine::{Limits, Oversight, Refine};
 use redraft::store::SqliteStore;
 use redraft::verify::{Case, Finding, Rule, Severity, Verdict};
-use redraft::{Engine, RunId};
+use redraft::{Ctx, Engine, Failure, RunId, flow};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -77,10 +77,32 @@ impl Store {
         self.run(essay(drafts).oversight(oversight))
     }
 
+    /// Runs a workflow with two refinements in it.
+    pub(crate) fn several(&self) -> RunId {
+        let title = essay(&GOOD).build().unwrap();
+        let text = essay(&HOSTILE).build().unwrap();
+        let book = flow("book", move |ctx: Ctx, (): ()| {
+            let (title, text) = (title.clone(), text.clone());
+            async move {
+                let task = json!({ "task": "Say why there are tides." });
+                let title = title.run_in(&ctx.group("title"), &task).await?;
+                let text = text.run_in(&ctx.group("text"), &task).await?;
+                Ok::<_, Failure>(json!([title, text]))
+            }
+        });
+        block_on(async {
+            let store = SqliteStore::open(self.file()).unwrap();
+            let engine = Engine::on(store).workflow(book.clone()).without_resuming().open().await.unwrap();
+            let run = engine.start(&book, ()).await.unwrap();
+            run.outcome().await.unwrap();
+            engine.shut_down().await;
+            run.run()
+        })
+    }
+
     fn run(&self, refine: Refine) -> RunId {
         let refine = refine.build().unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
+        block_on(async {
             let store = SqliteStore::open(self.file()).unwrap();
             let engine = Engine::on(store).workflow(refine.clone()).without_resuming().open().await.unwrap();
             let run = engine.start(&refine, json!({ "task": "Say why there are tides." })).await.unwrap();
@@ -116,6 +138,10 @@ impl Store {
         let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
         serde_json::from_str(&self.text(&args)).unwrap()
     }
+}
+
+fn block_on<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
 /// A text on a short subject: at most eight words, about the moon.

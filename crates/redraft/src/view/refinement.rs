@@ -334,17 +334,33 @@ impl Report {
             output: summary.output.clone().filter(|_| !is_refined),
         };
         if let Some(main) = main {
-            report.best = main.best;
-            report.iterations = main.iterations;
-            report.warnings = main.warnings;
-            report.criteria = main.criteria;
-            report.repaired = Some(main.repaired);
-            report.damaged = Some(main.damaged);
-            report.closed = main.closed;
-            report.transcript = main.transcript;
-            report.failure = report.failure.or(main.because);
+            report.fill(main);
         }
         report
+    }
+
+    /// Returns the report of one refinement of a run that has several, by where it stands.
+    #[must_use]
+    pub fn of_refinement(&self, path: &str) -> Option<Self> {
+        let found = self.refinements.iter().find(|refinement| refinement.path.as_str() == path)?.clone();
+        let mut report = Self { refinements: Vec::new(), output: None, ..self.clone() };
+        report.stop = found.stop;
+        report.spend = found.spend;
+        report.gates.clone_from(&found.gates);
+        report.fill(found);
+        Some(report)
+    }
+
+    fn fill(&mut self, main: Refinement) {
+        self.best = main.best;
+        self.iterations = main.iterations;
+        self.warnings = main.warnings;
+        self.criteria = main.criteria;
+        self.repaired = Some(main.repaired);
+        self.damaged = Some(main.damaged);
+        self.closed = main.closed;
+        self.transcript = main.transcript;
+        self.failure = self.failure.take().or(main.because);
     }
 
     /// Returns the judged draft of an iteration.
