@@ -1,7 +1,7 @@
 //! Seeing one run through: showing it, stopping it when asked, and handing over what came of it. Every command that
 //! starts or takes up a run ends here.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -17,7 +17,7 @@ use crate::live::{Facts, Style, View, say};
 use crate::makers::Machine;
 use crate::report::Report;
 use crate::settings::Settings;
-use crate::terminal::one_line;
+use crate::terminal::{one_line, tame};
 use crate::trouble::{Exit, Trouble};
 use crate::work::Work;
 
@@ -127,8 +127,12 @@ impl<'a> Driving<'a> {
                 }
                 writeln!(out, "{last}")
             }
-            (false, false, Some(draft)) if draft.ends_with('\n') => write!(out, "{draft}"),
-            (false, false, Some(draft)) => writeln!(out, "{draft}"),
+            (false, false, Some(draft)) => {
+                let ends = if draft.ends_with('\n') { "" } else { "\n" };
+                // Byte for byte into files and pipes; a terminal is no place for control characters.
+                let draft = if out.is_terminal() { tame(draft) } else { draft.into() };
+                write!(out, "{draft}{ends}")
+            }
             (false, false, None) => Ok(()),
         };
         // Whoever read us has gone away; there is nobody left to tell.
@@ -158,7 +162,7 @@ impl<'a> Driving<'a> {
                 for gate in &ended.gates {
                     say(&format!("◔ waiting for you at `{}`:", gate.gate));
                     for line in gate.question.lines() {
-                        say(&format!("  │ {}", crate::terminal::tame(line)));
+                        say(&format!("  │ {}", tame(line)));
                     }
                     say(&format!("  it offers {}", gate.options.join(", ")));
                 }

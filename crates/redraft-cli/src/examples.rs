@@ -20,5 +20,13 @@ macro_rules! example {
     };
 }
 
-pub(crate) const EXAMPLES: &[Example] =
-    &[example!("blog-opening", "an opening paragraph that keeps three rules of structure", "spec.yaml")];
+pub(crate) const EXAMPLES: &[Example] = &[
+    example!("blog-opening", "an opening paragraph that keeps three rules of structure", "spec.yaml"),
+    example!("report", "a report that a judge must give 8 of 10", "spec.yaml", "rubric.md"),
+    example!("code", "a function that is written until its tests pass", "spec.yaml", "tests.py"),
+    example!("sql", "a query that is checked against a schema, and run", "spec.yaml", "schema.sql"),
+    example!("json-extraction", "data out of free text, held to a schema", "spec.yaml", "order.schema.json"),
+    example!("chapters", "one spec for many inputs, under one budget", "spec.yaml", "chapters.jsonl"),
+    example!("drafter-reviewer", "two agents who talk until one approves", "spec.yaml"),
+    example!("fact-checked", "a text whose claims are checked against a document", "spec.yaml", "bridge.md"),
+];

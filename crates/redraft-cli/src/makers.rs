@@ -106,14 +106,18 @@ fn is_here(url: &str) -> bool {
 }
 
 impl Makers for Machine {
+    fn environment(&self) -> redraft::sandbox::Environment {
+        redraft::sandbox::Environment::new(std::env::vars_os())
+    }
+
     fn model(&self, name: &str, reach: &Reach) -> Result<Arc<dyn Model>, Failure> {
+        if let Some(model) = name.strip_prefix("local:") {
+            return crate::local::model(model);
+        }
         let Some((provider, model)) = name.split_once(':').filter(|(_, model)| !model.is_empty()) else {
             let message = format!("`{name}` is not a model: it must be `provider:model`");
             return Err(Failure::terminal("unknown-provider", message));
         };
-        if provider == "local" {
-            return crate::local::model(model);
-        }
         match KNOWN.iter().find(|known| known.name == provider) {
             Some(known) => Ok(Arc::new(self.connect(known, reach)?.model(model))),
             // Its own words have a suggestion.

@@ -62,7 +62,7 @@ pub(crate) enum Event {
     /// The run came to an end.
     RunFinished(Box<RunEnding>),
     /// A run that had ended goes on: what stands in `forgets`, and all inside it, counts as not done. Another input
-    /// may allow more than the first one did.
+    /// may allow more than the first one did; that may be given to a run that has not ended, too.
     RunReopened { by: String, forgets: Vec<Path>, input: Option<Box<RawValue>> },
 }
 

@@ -35,7 +35,7 @@ impl Engine {
     }
 
     /// Takes a run up with another input: one that allows more than the first did. An exhausted run goes on, and calls
-    /// that the budget had refused are made.
+    /// that the budget had refused are made. One that has not ended goes on under the new input, too.
     ///
     /// The journal stays: up to where the first input let it come, the workflow must ask for the same things.
     ///
@@ -174,15 +174,14 @@ impl Core {
         let definition = self.resumable(run, &state, &reopening)?;
         let told = state.status();
         let mut opening = Vec::new();
-        if state.ending.is_some() {
-            opening.push(Event::RunReopened {
-                by: self.driver.to_string(),
-                forgets: undone_by_reopening(&state),
-                input: match reopening {
-                    Reopening::With(input) => Some(input),
-                    Reopening::Never | Reopening::Failed => None,
-                },
-            });
+        let input = match reopening {
+            Reopening::With(input) => Some(input),
+            Reopening::Never | Reopening::Failed => None,
+        };
+        if state.ending.is_some() || input.is_some() {
+            let ended = state.ending.is_some();
+            let forgets = if ended { undone_by_reopening(&state) } else { Vec::new() };
+            opening.push(Event::RunReopened { by: self.driver.to_string(), forgets, input });
         }
         opening.push(Event::RunResumed { driver: self.driver });
         let mut pending = Vec::new();
