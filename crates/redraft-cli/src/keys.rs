@@ -1,10 +1,12 @@
 //! Which services can be used: where their keys are kept, and what may be shown of them. No key leaves this file.
 
 use redraft::llm::provider::{KNOWN, Known};
+use redraft::spec::Reach;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::settings::{Origin, Sourced};
+use crate::makers::Machine;
+use crate::settings::{Origin, Settings, Sourced};
 
 /// A key shows its end only if enough of it stays hidden.
 const LEAST_TO_SHOW: usize = 16;
@@ -42,19 +44,14 @@ pub(crate) enum KeyState {
 }
 
 /// Returns every service that we know, and whether it can be used.
-pub(crate) fn services() -> Vec<Service> {
-    KNOWN.iter().map(|known| service(known, find)).collect()
+pub(crate) fn services(settings: &Settings) -> Vec<Service> {
+    let machine = Machine::new(settings);
+    let usual = Reach::default();
+    let base_url = |known| machine.base_url(known, &usual).ok().flatten();
+    KNOWN.iter().map(|known| service(known, machine.key(known, &usual), base_url(known))).collect()
 }
 
-/// Looks a variable up, wherever it may be kept.
-fn find(variable: &'static str) -> Option<Sourced<String>> {
-    let value = std::env::var(variable).ok().filter(|value| !value.trim().is_empty())?;
-    Some(Sourced { value, origin: Origin::Variable(variable.to_owned()) })
-}
-
-fn service(known: &Known, find: impl Fn(&'static str) -> Option<Sourced<String>>) -> Service {
-    let key = known.key_variable.and_then(&find);
-    let base_url = find(known.base_url_variable);
+fn service(known: &Known, key: Option<Sourced<String>>, base_url: Option<Sourced<String>>) -> Service {
     // Somebody else's server often wants no key.
     let is_needed = known.key_variable.is_some() && known.name != "vllm";
     Service {
@@ -102,16 +99,14 @@ mod tests {
     #[test]
     fn a_service_says_where_its_key_came_from() {
         let known = &KNOWN[0];
-        let found = |variable: &'static str| {
-            (variable == "OPENAI_API_KEY").then(|| Sourced {
-                value: "sk-0123456789abcdefQ4ZX".to_owned(),
-                origin: Origin::Variable(variable.to_owned()),
-            })
+        let key = Sourced {
+            value: "sk-0123456789abcdefQ4ZX".to_owned(),
+            origin: Origin::Variable("OPENAI_API_KEY".to_owned()),
         };
-        let service_with = service(known, found);
+        let service_with = service(known, Some(key), None);
         assert_eq!(service_with.key, KeyState::Set);
         assert_eq!(service_with.key_origin.as_deref(), Some("environment OPENAI_API_KEY"));
         assert!(!format!("{service_with:?}").contains("0123456789"));
-        assert_eq!(service(known, |_| None).key, KeyState::Missing);
+        assert_eq!(service(known, None, None).key, KeyState::Missing);
     }
 }

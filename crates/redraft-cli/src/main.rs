@@ -28,7 +28,6 @@ mod shapes;
 mod terminal;
 mod text;
 mod trouble;
-mod which;
 mod work;
 
 use std::process::ExitCode;

@@ -54,7 +54,7 @@ impl Machine {
 
     /// Returns where a provider is to be reached, if not where it usually is: the spec says so, or the environment, or a
     /// file.
-    fn base_url(&self, known: &Known, reach: &Reach) -> Result<Option<Sourced<String>>, Failure> {
+    pub(crate) fn base_url(&self, known: &Known, reach: &Reach) -> Result<Option<Sourced<String>>, Failure> {
         if let Some(given) = &reach.base_url {
             let Some(name) = variable_in(given) else {
                 return Ok(Some(Sourced { value: given.clone(), origin: Origin::Default }));

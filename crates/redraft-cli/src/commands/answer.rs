@@ -9,12 +9,12 @@ use redraft::{Answer, Engine, RunId, store};
 use serde_json::Value;
 
 use super::block_on;
+use crate::chosen;
 use crate::driving::{Driving, Manner, input_of};
 use crate::ended::{best_of, judged};
 use crate::live::say;
 use crate::settings::Settings;
 use crate::trouble::{Exit, Trouble};
-use crate::which;
 
 /// What every answer is given to.
 #[derive(Clone, Debug, clap::Args)]
@@ -93,7 +93,7 @@ impl To {
         choice: &str,
         draft: impl Fn(RunId, &str) -> Result<Option<String>, Trouble>,
     ) -> Result<ExitCode, Trouble> {
-        let (looking, run) = which::look(settings, &self.run).await?;
+        let (looking, run) = chosen::open(settings, &self.run).await?;
         let summary = looking.summary(run).await?;
         let gate = self.gate(run, &summary.gates)?;
         let best = best_of(&judged(&looking.tree(run).await?)).map(|best| best.text).unwrap_or_default();

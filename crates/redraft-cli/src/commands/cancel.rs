@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use redraft::{Delivered, store};
 
 use super::block_on;
+use crate::chosen;
 use crate::driving::{Driving, Manner, input_of};
 use crate::live::say;
 use crate::settings::Settings;
 use crate::trouble::Trouble;
-use crate::which;
 
 /// Asks a run to stop for good. What it has done stays, and can be forked from.
 #[derive(clap::Args)]
@@ -24,7 +24,7 @@ pub(crate) struct Cancel {
 impl Cancel {
     pub(crate) fn run(&self, settings: &Settings) -> Result<ExitCode, Trouble> {
         block_on(async {
-            let (looking, run) = which::look(settings, &self.run).await?;
+            let (looking, run) = chosen::open(settings, &self.run).await?;
             let input = input_of(run, &looking.summary(run).await?.input);
             let by = super::answer::who();
             looking.cancel(run, &self.reason, &by).await?;

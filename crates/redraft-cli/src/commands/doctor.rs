@@ -109,7 +109,7 @@ impl Doctor {
         let mut checks =
             vec![Check::new("version", State::Well, format!("redraft {}", env!("CARGO_PKG_VERSION")))];
         checks.extend(store(settings));
-        let services = keys::services();
+        let services = keys::services(settings);
         checks.extend(services.iter().filter_map(key));
         if services.iter().all(|service| service.key != KeyState::Set) {
             let found = "no key of any provider is set; models on this machine need none";

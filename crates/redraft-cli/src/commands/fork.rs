@@ -7,11 +7,11 @@ use redraft::view::{Node, NodeKind};
 use redraft::{Engine, ForkAt, ForkPlan, Path, RunId};
 
 use super::block_on;
+use crate::chosen;
 use crate::driving::{Driving, Manner, input_of};
 use crate::live::say;
 use crate::settings::Settings;
 use crate::trouble::{Exit, Trouble};
-use crate::which;
 
 /// Starts a new run that keeps everything another had done before a step. The other run is not touched.
 ///
@@ -33,7 +33,7 @@ pub(crate) struct Fork {
 impl Fork {
     pub(crate) fn run(&self, settings: &Settings) -> Result<ExitCode, Trouble> {
         block_on(async {
-            let (looking, run) = which::look(settings, &self.run).await?;
+            let (looking, run) = chosen::open(settings, &self.run).await?;
             let input = input_of(run, &looking.summary(run).await?.input)?;
             let at = self.place(&looking, run).await?;
             let plan = looking.plan_fork(run, &at).await?;

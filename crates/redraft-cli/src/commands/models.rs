@@ -60,11 +60,12 @@ struct Priced {
 
 impl Models {
     pub(crate) fn run(&self, settings: &Settings) -> Result<ExitCode, Trouble> {
-        let mut providers = keys::services();
+        let mut providers = keys::services(settings);
         if let Some(name) = &self.provider {
             providers.retain(|provider| provider.name == *name);
             if providers.is_empty() {
-                let known: Vec<String> = keys::services().into_iter().map(|provider| provider.name).collect();
+                let known: Vec<String> =
+                    keys::services(settings).into_iter().map(|provider| provider.name).collect();
                 let message =
                     format!("there is no provider `{}`; there are {}", text::line(name), known.join(", "));
                 return Err(Trouble::new(crate::trouble::Exit::Usage, message)

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use super::block_on;
+use crate::chosen;
 use crate::driving::{Driving, Manner, input_of};
 use crate::settings::Settings;
 use crate::trouble::Trouble;
-use crate::which;
 
 /// Starts a new run with the spec and the input of another. Everything is paid for anew.
 #[derive(clap::Args)]
@@ -20,7 +20,7 @@ pub(crate) struct Rerun {
 impl Rerun {
     pub(crate) fn run(&self, settings: &Settings) -> Result<ExitCode, Trouble> {
         block_on(async {
-            let (looking, run) = which::look(settings, &self.run).await?;
+            let (looking, run) = chosen::open(settings, &self.run).await?;
             let input = input_of(run, &looking.summary(run).await?.input)?;
             looking.shut_down().await;
             let driving = Driving::new(settings, &self.manner);

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::block_on;
 use super::run::Raised;
+use crate::chosen;
 use crate::driving::{Driving, Manner, input_of};
 use crate::settings::Settings;
 use crate::trouble::{Exit, Trouble};
-use crate::which;
 
 /// Takes a run up where it stopped. Only what has not finished is paid for.
 ///
@@ -29,7 +29,7 @@ pub(crate) struct Resume {
 impl Resume {
     pub(crate) fn run(&self, settings: &Settings) -> Result<ExitCode, Trouble> {
         block_on(async {
-            let (looking, run) = which::look(settings, &self.run).await?;
+            let (looking, run) = chosen::open(settings, &self.run).await?;
             let summary = looking.summary(run).await?;
             let mut input = input_of(run, &summary.input)?;
             self.may_go_on(&looking, run, summary.status, summary.stop).await?;
