@@ -4,6 +4,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use redraft::refine::Refined;
 use redraft::spec::SpecInput;
@@ -80,7 +81,7 @@ impl<'a> Driving<'a> {
         let following = self.view.follow(engine, run, Facts::of(input));
         let printing = self.manner.jsonl.then(|| tokio::spawn(print_events(engine.clone(), run)));
         let settled = tokio::select! {
-            settled = handle.settled() => Some(settled),
+            settled = settled(engine, handle) => Some(settled),
             () = self.interrupt.asked() => None,
         };
         let Some(settled) = settled else {
@@ -183,6 +184,25 @@ impl<'a> Driving<'a> {
         }
     }
 }
+
+/// Waits until a run can go no further. An answer may lie in the store for a run that was just taken up; it is given the
+/// time to be read.
+async fn settled(engine: &Engine, handle: &RunHandle<Value>) -> Result<Outcome<Value>, redraft::Error> {
+    loop {
+        let outcome = handle.settled().await?;
+        if outcome.status() != Status::Waiting {
+            return Ok(outcome);
+        }
+        let seen = engine.summary(handle.run()).await?.events;
+        let mut events = engine.events(handle.run(), seen).await?;
+        if tokio::time::timeout(MAIL_TIME, events.next()).await.is_err() {
+            return Ok(outcome);
+        }
+    }
+}
+
+/// How long an answer that lies in the store may take to be read.
+const MAIL_TIME: Duration = Duration::from_millis(300);
 
 /// Returns the flag that lets an exhausted run go on.
 pub(crate) fn what_to_raise(ended: &Ended) -> Option<String> {

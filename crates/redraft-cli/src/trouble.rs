@@ -153,4 +153,10 @@ pub(crate) fn on_panic() {
             writeln!(err, "  next: please report it with what you typed; runs are safe and can be resumed");
         std::process::exit(i32::from(Exit::Bug as u8));
     }));
+    // There is no bug to test with, so builds for tests have one.
+    #[cfg(debug_assertions)]
+    #[expect(clippy::panic, reason = "this is what it is for")]
+    if std::env::var_os("REDRAFT_TEST_PANIC").is_some() {
+        panic!("a bug on demand");
+    }
 }

@@ -111,17 +111,23 @@ impl To {
             say(&format!("the answer is left for whoever drives {run}: redraft resume {run}"));
             return Ok(ExitCode::SUCCESS);
         }
-        self.go_on(settings, run, &summary.input).await
+        self.go_on(settings, run, &gate.gate, &summary.input).await
     }
 
     /// Drives the run, unless somebody else does.
-    async fn go_on(&self, settings: &Settings, run: RunId, input: &Value) -> Result<ExitCode, Trouble> {
+    async fn go_on(
+        &self,
+        settings: &Settings,
+        run: RunId,
+        gate: &redraft::Path,
+        input: &Value,
+    ) -> Result<ExitCode, Trouble> {
         let input = input_of(run, input)?;
         let driving = Driving::new(settings, &self.manner);
         let engine: Engine = driving.open(&driving.work(&input.spec.name)).await?;
         match engine.resume(run).await {
             Ok(handle) => {
-                answered(&engine, run).await?;
+                answered(&engine, run, gate).await?;
                 driving.see_through(&engine, &handle, &input).await
             }
             Err(redraft::Error::Store(store::Error::Held { .. })) => {
@@ -154,17 +160,12 @@ impl To {
 }
 
 /// Waits until the letter with the answer has been read: before that the run looks as if it still waited.
-async fn answered(engine: &Engine, run: RunId) -> Result<(), Trouble> {
+async fn answered(engine: &Engine, run: RunId, gate: &redraft::Path) -> Result<(), Trouble> {
     let mut events = engine.events(run, 0).await?;
-    let mut asked = engine.summary(run).await?.gates.len();
-    while asked > 0 {
-        // Each answer is an event, and so is the end of a run.
-        match events.next().await? {
-            Some(event) if event.kind == "gate_answered" || event.kind == "gate_closed" => {
-                asked = engine.summary(run).await?.gates.len().min(asked - 1);
-            }
-            Some(_) => {}
-            None => return Ok(()),
+    while let Some(event) = events.next().await? {
+        let closed = matches!(event.kind.as_str(), "gate_answered" | "gate_closed");
+        if closed && event.path.as_ref() == Some(gate) {
+            break;
         }
     }
     Ok(())

@@ -41,7 +41,8 @@ pub(crate) struct Run {
     /// Lets this model write: provider:model, or a name from the spec
     #[arg(long)]
     model: Option<String>,
-    /// Judges by this command too: it must succeed, and what it prints is the critique
+    /// Judges by this command too: it gets the draft on standard input and as the file draft.txt, must succeed, and what
+    /// it prints is the critique
     #[arg(long, value_name = "COMMAND")]
     verify: Vec<String>,
     /// When a draft is good enough: a score from 0 to 1, or an expression
@@ -99,6 +100,9 @@ impl Raised {
         }
     }
 }
+
+/// The file that a draft is to commands that are given as flags.
+const DRAFT: &str = "draft.txt";
 
 fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
@@ -222,6 +226,10 @@ impl Run {
             spec["candidates"] = json!(count);
         }
         if self.prompt.is_some() {
+            for check in spec["verify"].as_array_mut().into_iter().flatten() {
+                check["command"]["stdin"] = json!(true);
+                check["command"]["file"] = json!(DRAFT);
+            }
             return;
         }
         if let Some(model) = &self.model {
@@ -237,7 +245,8 @@ impl Run {
         for (command, n) in self.verify.iter().zip(1..) {
             let name = if self.verify.len() == 1 { "command".to_owned() } else { format!("command-{n}") };
             if let Some(checks) = spec["verify"].as_array_mut() {
-                checks.push(json!({ "name": name, "command": { "run": command } }));
+                let command = json!({ "run": command, "stdin": true, "file": DRAFT });
+                checks.push(json!({ "name": name, "command": command }));
             }
         }
     }

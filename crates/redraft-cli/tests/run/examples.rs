@@ -1,0 +1,32 @@
+//! Every example runs as it is, without a key.
+
+use crate::program::Folder;
+
+#[test]
+fn every_example_is_written_checked_and_accepted() {
+    let folder = Folder::new();
+    let listed = folder.redraft(&["init", "--list"]).exits(0).out;
+    let names: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.len() >= 8, "{listed}");
+    for name in names {
+        let spec = folder.redraft(&["init", "--example", name]).exits(0).out;
+        folder.redraft(&["check", spec.trim()]).exits(0);
+        let object = folder.redraft(&["run", spec.trim(), "--json"]).exits(0).json();
+        assert_eq!(object["best"]["iteration"], 2, "{name}: one draft to learn from, and one that is good");
+    }
+    assert!(folder.read("report.md").contains("47 minutes"));
+    let gave = folder.redraft(&["init", "--example", "report"]).exits(2);
+    assert!(gave.err.contains("is there already"), "{}", gave.err);
+    let gave = folder.redraft(&["init", "--example", "novel"]).exits(2);
+    assert!(gave.err.contains("blog-opening"), "{}", gave.err);
+}
+
+#[test]
+fn the_chapters_run_with_their_inputs() {
+    let folder = Folder::new();
+    folder.redraft(&["init", "--example", "chapters"]).exits(0);
+    let args = ["run", "chapters/spec.yaml", "--inputs", "chapters/chapters.jsonl", "--max-cost", "$1"];
+    let gave = folder.redraft(&args).exits(0);
+    assert!(gave.err.contains("3 inputs: 3 accepted"), "{}", gave.err);
+    assert!(folder.read("chapters/chapter-3.md").contains("What to remember"));
+}
