@@ -130,7 +130,7 @@ impl To {
                 answered(&engine, run, gate).await?;
                 driving.see_through(&engine, &handle, &input).await
             }
-            Err(redraft::Error::Store(store::Error::Held { .. })) => {
+            Err(redraft::Error::Store(store::Error::Held { .. }) | redraft::Error::Ended { .. }) => {
                 say(&format!("the process that drives {run} was told"));
                 Ok(ExitCode::SUCCESS)
             }

@@ -45,6 +45,8 @@ impl Cancel {
                         say(&format!("the process that drives {run} was told; it stops at its next step"));
                         return Ok(ExitCode::SUCCESS);
                     }
+                    // Whoever drove it was quick.
+                    Err(redraft::Error::Ended { .. }) => {}
                     Err(error) => return Err(error.into()),
                 }
                 engine.shut_down().await;

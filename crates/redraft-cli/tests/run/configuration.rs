@@ -14,17 +14,17 @@ fn store_of(folder: &Folder, args: &[&str]) -> Vec<String> {
 #[test]
 fn the_store_is_where_the_strongest_word_says() {
     let spec = scripted(&["good"], "");
-    let levels: [(&str, &dyn Fn(&Folder)); 5] = [
-        (".redraft/redraft.db", &|_| {}),
-        ("user.db", &|folder| drop(folder.write(".config/redraft/config.yaml", "store: user.db\n"))),
-        ("project.db", &|folder| drop(folder.write(".redraft/config.yaml", "store: project.db\n"))),
-        ("dotenv.db", &|folder| drop(folder.write(".env", "REDRAFT_STORE=dotenv.db\n"))),
-        ("variable.db", &|_| {}),
+    let levels = [
+        (".redraft/redraft.db", "unread.yaml", ""),
+        ("user.db", ".config/redraft/config.yaml", "store: user.db\n"),
+        ("project.db", ".redraft/config.yaml", "store: project.db\n"),
+        ("dotenv.db", ".env", "REDRAFT_STORE=dotenv.db\n"),
+        ("variable.db", "unread.yaml", ""),
     ];
-    for (at, (expected, _)) in levels.iter().enumerate() {
+    for (at, (expected, ..)) in levels.iter().enumerate() {
         let mut folder = Folder::new();
-        for (_, set) in &levels[..=at] {
-            set(&folder);
+        for (_, file, text) in &levels[..=at] {
+            folder.write(file, text);
         }
         if *expected == "variable.db" {
             folder = folder.with("REDRAFT_STORE", "variable.db");
