@@ -67,18 +67,20 @@ impl<'a> Driving<'a> {
         Ok(self.settings.engine()?.workflow(work.clone()).without_resuming().open().await?)
     }
 
-    /// Follows a run to where it can go no further, and hands over what came of it.
+    /// Follows a run to where it can go no further, and hands over what came of it. The first `history` events were there
+    /// before: they are shown as what is not paid for now.
     pub(crate) async fn see_through(
         &self,
         engine: &Engine,
         handle: &RunHandle<Value>,
         input: &SpecInput,
+        history: u64,
     ) -> Result<ExitCode, Trouble> {
         let run = handle.run();
         if self.view.style == Style::Plain {
             say(&self.view.palette.dim(&format!("{}  {run}", one_line(&input.spec.name))));
         }
-        let following = self.view.follow(engine, run, Facts::of(input));
+        let following = self.view.follow(engine, run, Facts::of(input), history);
         let printing = self.manner.jsonl.then(|| tokio::spawn(print_events(engine.clone(), run)));
         let settled = tokio::select! {
             settled = settled(engine, handle) => Some(settled),

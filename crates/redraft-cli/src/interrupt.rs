@@ -1,4 +1,4 @@
-//! Ctrl+C: the first one asks to stop, the second one does not wait.
+//! Ctrl+C, and the polite wish of a system that shuts down: the first one asks to stop, the second one does not wait.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ impl Interrupt {
         let asked = Arc::new(Notify::new());
         let bell = Arc::clone(&asked);
         tokio::spawn(async move {
-            if tokio::signal::ctrl_c().await.is_err() {
+            if !signalled().await {
                 return;
             }
             bell.notify_one();
-            if tokio::signal::ctrl_c().await.is_ok() {
+            if signalled().await {
                 show_cursor();
                 std::process::exit(i32::from(Exit::Interrupted as u8));
             }
@@ -35,4 +35,19 @@ impl Interrupt {
     pub(crate) async fn asked(&self) {
         self.asked.notified().await;
     }
+}
+
+/// Waits for a signal; says whether one can come at all.
+async fn signalled() -> bool {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            return tokio::select! {
+                pressed = tokio::signal::ctrl_c() => pressed.is_ok(),
+                came = terminate.recv() => came.is_some(),
+            };
+        }
+    }
+    tokio::signal::ctrl_c().await.is_ok()
 }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use redraft::view::OpenGate;
+use redraft::view::{OpenGate, RunSummary};
 use redraft::{Answer, Engine, RunId, store};
 use serde_json::Value;
 
@@ -111,7 +111,7 @@ impl To {
             say(&format!("the answer is left for whoever drives {run}: redraft resume {run}"));
             return Ok(ExitCode::SUCCESS);
         }
-        self.go_on(settings, run, &gate.gate, &summary.input).await
+        self.go_on(settings, run, &gate.gate, &summary).await
     }
 
     /// Drives the run, unless somebody else does.
@@ -120,15 +120,15 @@ impl To {
         settings: &Settings,
         run: RunId,
         gate: &redraft::Path,
-        input: &Value,
+        summary: &RunSummary,
     ) -> Result<ExitCode, Trouble> {
-        let input = input_of(run, input)?;
+        let input = input_of(run, &summary.input)?;
         let driving = Driving::new(settings, &self.manner);
         let engine: Engine = driving.open(&driving.work(&input.spec.name)).await?;
         match engine.resume(run).await {
             Ok(handle) => {
                 answered(&engine, run, gate).await?;
-                driving.see_through(&engine, &handle, &input).await
+                driving.see_through(&engine, &handle, &input, summary.events).await
             }
             Err(redraft::Error::Store(store::Error::Held { .. }) | redraft::Error::Ended { .. }) => {
                 say(&format!("the process that drives {run} was told"));

@@ -42,7 +42,7 @@ impl Fork {
             let driving = Driving::new(settings, &self.manner);
             let engine = driving.open(&driving.work(&input.spec.name)).await?;
             let handle = engine.fork(run, &at).await?;
-            driving.see_through(&engine, &handle, &input).await
+            driving.see_through(&engine, &handle, &input, plan.events).await
         })
     }
 

@@ -26,7 +26,7 @@ impl Rerun {
             let driving = Driving::new(settings, &self.manner);
             let engine = driving.open(&driving.work(&input.spec.name)).await?;
             let handle = engine.rerun(run).await?;
-            driving.see_through(&engine, &handle, &input).await
+            driving.see_through(&engine, &handle, &input, 0).await
         })
     }
 }

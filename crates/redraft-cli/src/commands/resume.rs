@@ -42,7 +42,7 @@ impl Resume {
                 input = self.raised_in(&input)?;
                 engine.resume_with(run, &input).await?
             };
-            driving.see_through(&engine, &handle, &input).await
+            driving.see_through(&engine, &handle, &input, summary.events).await
         })
     }
 

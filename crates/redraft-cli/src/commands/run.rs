@@ -147,7 +147,7 @@ impl Run {
             None => Start::default(),
         };
         let handle = untyped(engine.start_with(&work, input.clone(), start).await?);
-        driving.see_through(&engine, &handle, &input).await
+        driving.see_through(&engine, &handle, &input, 0).await
     }
 
     fn values(&self) -> Result<Map<String, Value>, Trouble> {

@@ -92,13 +92,13 @@ impl View {
     }
 
     /// Follows a run until it is told to stop, or the run ends.
-    pub(crate) fn follow(&self, engine: &Engine, run: RunId, facts: Facts) -> Following {
+    pub(crate) fn follow(&self, engine: &Engine, run: RunId, facts: Facts, history: u64) -> Following {
         let (stop, stopped) = tokio::sync::oneshot::channel();
         let (engine, palette, heard) = (engine.clone(), self.palette, Arc::clone(&self.heard));
         let task = match self.style {
             Style::Quiet => None,
             Style::Plain => Some(tokio::spawn(async move {
-                plain::follow(&engine, run, palette, stopped).await;
+                plain::follow(&engine, run, palette, history, stopped).await;
             })),
             Style::Tree => Some(tokio::spawn(async move {
                 draw(&engine, run, &facts, palette, &heard, stopped).await;

@@ -16,10 +16,11 @@ pub(super) async fn follow(
     engine: &Engine,
     run: RunId,
     palette: Palette,
+    history: u64,
     mut stopped: tokio::sync::oneshot::Receiver<()>,
 ) {
     let Ok(mut events) = engine.events(run, 0).await else { return };
-    let mut told = Told { palette, ..Told::new() };
+    let mut told = Told { palette, history, spent: HashMap::new(), began: HashMap::new() };
     let mut over = false;
     loop {
         let next = if over {
@@ -47,15 +48,13 @@ pub(super) async fn follow(
 
 struct Told {
     palette: Palette,
+    /// So many events were there before.
+    history: u64,
     spent: HashMap<String, Spend>,
     began: HashMap<String, Timestamp>,
 }
 
 impl Told {
-    fn new() -> Self {
-        Self { palette: Palette { colored: false }, spent: HashMap::new(), began: HashMap::new() }
-    }
-
     fn tell(&mut self, event: &Event) {
         let path = event.path.as_ref().map(|path| path.as_str().to_owned()).unwrap_or_default();
         let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned();
@@ -76,27 +75,34 @@ impl Told {
         let text =
             |key: &str| one_line(event.details.get(key).and_then(|value| value.as_str()).unwrap_or_default());
         match event.kind.as_str() {
-            "run_resumed" => {
+            "run_resumed" if event.seq > self.history => {
                 say(&self.palette.dim("↺ taken up from its journal; what is done is not paid for again"))
             }
             "step_succeeded" if path.ends_with("verdict") => {
                 let output = event.details.get("output").cloned().unwrap_or_default();
                 if let Ok(iteration) = serde_json::from_value::<Iteration>(output) {
-                    self.judged(&iteration, &parent, event.at);
+                    self.judged(&iteration, &parent, event);
                 }
             }
-            "step_failed" => {
+            "step_failed" if event.seq > self.history => {
                 let failure = event.details.get("failure");
                 let message = failure.and_then(|failure| failure["message"].as_str()).unwrap_or_default();
                 let again = if event.details.contains_key("retry_at") { "; trying again" } else { "" };
                 say(&format!("{} {path}: {}{again}", self.palette.warn("!"), one_line(message)));
             }
-            "note_written" => say(&self.palette.dim(&format!("  {}", text("text")))),
+            "note_written" if event.seq > self.history => {
+                say(&self.palette.dim(&format!("  {}", text("text"))))
+            }
             _ => {}
         }
     }
 
-    fn judged(&self, iteration: &Iteration, scope: &str, at: Timestamp) {
+    fn judged(&self, iteration: &Iteration, scope: &str, event: &Event) {
+        let at = event.at;
+        if event.seq <= self.history {
+            let line = format!("↺ iteration {}   score {:.2}", iteration.n, iteration.score);
+            return say(&self.palette.dim(&line));
+        }
         let sign = if iteration.accepted { self.palette.good("✓") } else { self.palette.warn("△") };
         let open = iteration.open().count();
         let findings = match open {
