@@ -22,6 +22,9 @@ pub struct Question {
     default: Option<String>,
 }
 
+/// Who answers if nobody does in time.
+pub(crate) const DEADLINE: &str = "deadline";
+
 const APPROVE_OR_REJECT: [&str; 2] = ["approve", "reject"];
 
 impl Question {
@@ -74,7 +77,7 @@ impl Question {
     }
 
     pub(crate) fn default_answer(&self) -> Option<Answer> {
-        self.default.as_ref().map(|choice| Answer::new(choice).by("deadline"))
+        self.default.as_ref().map(|choice| Answer::new(choice).by(DEADLINE))
     }
 
     pub(crate) fn check(&self) -> Result<(), Failure> {

@@ -33,6 +33,11 @@ pub(super) async fn judge(refine: &Refine, ctx: &Ctx, trial: &Trial<'_>) -> Resu
         }
         let scope = ctx.group(&criterion.name);
         let verdict = criterion.verifier.verify(&scope, &case(trial, &criterion.name)).await?;
+        if !(0.0..=1.0).contains(&verdict.score) {
+            let message =
+                format!("`{}` gave a score of {}; it must be from 0 to 1", criterion.name, verdict.score);
+            return Err(Failure::terminal("no-verdict", message));
+        }
         if verdict.gate == Gate::Fail && shut_at.is_none() {
             shut_at = Some(cost);
         }

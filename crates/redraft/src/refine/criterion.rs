@@ -126,8 +126,11 @@ impl Judgement {
         };
         let judged = || said.iter().filter_map(|(criterion, verdict)| Some((*criterion, verdict.as_ref()?)));
         let mean = |weight: &dyn Fn(&Criterion) -> f64| {
-            let total: f64 = judged().map(|(criterion, _)| weight(criterion)).sum();
-            let sum: f64 = judged().map(|(criterion, verdict)| weight(criterion) * verdict.score).sum();
+            // As shares of the heaviest, so that no weight is too large to be added.
+            let most = judged().map(|(criterion, _)| weight(criterion)).fold(f64::MIN_POSITIVE, f64::max);
+            let total: f64 = judged().map(|(criterion, _)| weight(criterion) / most).sum();
+            let sum: f64 =
+                judged().map(|(criterion, verdict)| weight(criterion) / most * verdict.score).sum();
             (total > 0.0).then(|| sum / total)
         };
         // If nobody was asked whose score counts, the gates tell which of two failing drafts is nearer.

@@ -1,5 +1,6 @@
 //! The loop itself. What it decides follows from the journal alone, so a resumed run decides the same.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -119,6 +120,12 @@ impl Progress {
         self.iterations.iter().find(|iteration| iteration.n == n)
     }
 
+    /// The drafts that led to one, itself the first.
+    fn line(&self, from: Option<u32>) -> Vec<&Iteration> {
+        let first = from.and_then(|n| self.iteration(n));
+        std::iter::successors(first, |it| it.from.and_then(|n| self.iteration(n))).collect()
+    }
+
     /// The best judged draft; on a tie the earlier one.
     fn best(&self) -> Option<&Iteration> {
         best_of(self.iterations.iter())
@@ -226,7 +233,9 @@ impl Round<'_> {
         let mut n = 1;
         loop {
             let ctx = self.ctx.iteration(n);
+            // What a person wrote is judged, however long they took.
             if let Some(time) = limits.time
+                && progress.next.edited.is_none()
                 && ctx.elapsed().await.saturating_sub(began) >= time
             {
                 return Ok(Halt::at(Stop::TimeSpent));
@@ -245,14 +254,17 @@ impl Round<'_> {
                 return Ok(halt);
             }
             let at_cap = n == most;
-            if let Some(why) = self.asks_people(at_cap) {
+            let mut goes_on = progress.next.edited.is_some();
+            if !goes_on && let Some(why) = self.asks_people(at_cap) {
                 let decided = oversight::ask(&ctx, &self.refine.oversight, why, progress.best()).await?;
+                goes_on = decided != Decision::Nobody;
                 if let Some(halt) = decide(decided, progress) {
                     return Ok(halt);
                 }
-                // Whoever says at the cap that it shall go on, or writes a draft, allows one more.
-                most += u32::from(at_cap && self.refine.oversight.at_cap);
+                goes_on &= self.refine.oversight.at_cap || progress.next.edited.is_some();
             }
+            // Whoever says at the cap that it shall go on, or writes a draft, allows one more.
+            most += u32::from(at_cap && goes_on);
             if n == most {
                 return Ok(Halt::at(Stop::IterationsSpent));
             }
@@ -298,7 +310,10 @@ impl Round<'_> {
         }
         let count = u32::try_from(judged.len()).unwrap_or(u32::MAX);
         let best = judged.into_iter().reduce(|best, next| {
-            if (next.0.accepted && !best.0.accepted) || next.0.beats(&best.0) { next } else { best }
+            // What a person wrote is not lost with the candidate it was written for.
+            let (mut better, other) = if next.0.beats(&best.0) { (next, best) } else { (best, next) };
+            better.1 = better.1.or(other.1);
+            better
         });
         let Some((mut iteration, edited)) = best else {
             let Trouble { failure, judging } = halted.unwrap_or_else(Trouble::nothing);
@@ -361,19 +376,31 @@ impl Round<'_> {
         };
         let judged = cascade::judge(self.refine, ctx, &trial).await;
         let mut judgement = judged.map_err(Trouble::judging)?;
-        self.guard(trial.parent.map_or(&made.text, |parent| &parent.text), &made, &mut judgement);
+        self.guard(&progress.line(plan.from), &made, &mut judgement);
         Ok(Candidate { made, judgement, repeats })
     }
 
-    /// Sees to it that what is protected in a draft is still there after a revision. It is a gate of its own, which the
-    /// first draft passes.
-    fn guard(&self, before: &str, made: &Made, judgement: &mut Judgement) {
-        let protected = edits::protected_spans(before, &self.refine.keep);
+    /// Sees to it that what is protected in any of the drafts that this one comes from is still there, as often as it
+    /// was. It is a gate of its own, which the first draft passes.
+    fn guard(&self, line: &[&Iteration], made: &Made, judgement: &mut Judgement) {
+        let mut protected: BTreeMap<&str, usize> = BTreeMap::new();
+        for text in line.iter().map(|iteration| iteration.text.as_str()).chain([made.text.as_str()]) {
+            let mut here: BTreeMap<&str, usize> = BTreeMap::new();
+            for words in
+                edits::protected_spans(text, &self.refine.keep).into_iter().filter_map(|span| text.get(span))
+            {
+                *here.entry(words).or_default() += 1;
+            }
+            for (words, count) in here {
+                let most = protected.entry(words).or_default();
+                *most = count.max(*most);
+            }
+        }
         if protected.is_empty() {
             return;
         }
-        let lost = protected.into_iter().filter_map(|span| before.get(span));
-        let lost: Vec<&str> = lost.filter(|words| !made.text.contains(words)).collect();
+        let lost = protected.into_iter().filter(|(words, count)| made.text.matches(words).count() < *count);
+        let lost: Vec<&str> = lost.map(|(words, _)| words).collect();
         judgement.gates += 1;
         judgement.gates_passed += u32::from(lost.is_empty());
         judgement.opinions.push(super::Opinion {
@@ -529,6 +556,7 @@ fn decide(decision: Decision, progress: &mut Progress) -> Option<Halt> {
         Decision::Reject => return Some(Halt::at(Stop::Rejected)),
         Decision::Edit(text) => progress.next.edited = Some(text),
         Decision::Continue(note) => progress.next.focus = note,
+        Decision::Nobody => {}
     }
     None
 }

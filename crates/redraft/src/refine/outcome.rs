@@ -168,12 +168,14 @@ impl Iteration {
             .filter(|finding| !matches!(finding.status, FindingStatus::Fixed | FindingStatus::Waived))
     }
 
-    /// Says whether this draft is better than `other`: by gates passed, then score, then fewer blocking findings.
+    /// Says whether this draft is better than `other`: accepted before any that is not, then by gates passed, then score,
+    /// then fewer blocking findings.
     #[must_use]
     pub fn beats(&self, other: &Self) -> bool {
         let blocking = |it: &Self| it.open().filter(|finding| finding.is_blocking()).count();
-        self.gates_passed
-            .cmp(&other.gates_passed)
+        self.accepted
+            .cmp(&other.accepted)
+            .then(self.gates_passed.cmp(&other.gates_passed))
             .then(self.score.total_cmp(&other.score))
             .then_with(|| blocking(other).cmp(&blocking(self)))
             .is_gt()

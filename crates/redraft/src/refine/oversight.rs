@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::outcome::Iteration;
 use crate::failure::Failure;
-use crate::gate::Question;
+use crate::gate::{DEADLINE, Question};
 use crate::run::Ctx;
 
 /// When people are asked.
@@ -32,6 +32,8 @@ pub(super) enum Decision {
     Edit(String),
     /// Go on, perhaps with this in mind.
     Continue(Option<String>),
+    /// Nobody decided in time.
+    Nobody,
 }
 
 /// Asks a person what is to be done.
@@ -57,6 +59,7 @@ pub(super) async fn ask(
             ("reject", _) => return Ok(Decision::Reject),
             ("edit", Some(text)) if !text.trim().is_empty() => return Ok(Decision::Edit(text.to_owned())),
             ("edit", _) => complaint = "The answer `edit` came without a draft.",
+            _ if answer.by == DEADLINE => return Ok(Decision::Nobody),
             _ => return Ok(Decision::Continue(answer.note)),
         }
     }

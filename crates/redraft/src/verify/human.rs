@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::{Case, Cost, Error, Evidence, Finding, FindingId, Severity, Verdict, Verifier, Verifying};
 use crate::failure::Failure;
-use crate::gate::{Answer, Question};
+use crate::gate::{Answer, DEADLINE, Question};
 use crate::run::Ctx;
 
 const APPROVE: &str = "approve";
@@ -216,7 +216,7 @@ fn read(answer: &Answer, case: &Case) -> Read {
             note.unwrap_or("a person rejected the draft and did not say why"),
         )]),
     };
-    if answer.by == "deadline" {
+    if answer.by == DEADLINE {
         verdict = verdict.warning(format!("nobody answered in time; `{}` was taken", answer.choice));
     }
     Read::Verdict(Box::new(verdict))

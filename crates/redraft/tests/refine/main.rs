@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
 mod budget;
+mod kept_out;
 mod people;
 mod protocols;
 mod reports;
