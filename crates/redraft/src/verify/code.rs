@@ -54,6 +54,26 @@ const MANIFEST: &str =
 /// Runs test functions and test cases without anything but Python itself.
 const RUNNER: &str = include_str!("code/run_tests.py");
 
+/// Runs `pytest` before anything of the draft can be found, and without settings from its folder.
+const PYTEST: &str = "import sys\n\
+    sys.path = [path for path in sys.path if path]\n\
+    import pytest\n\
+    sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', '-c', '/dev/null', '--rootdir', '.', 'test_draft.py']))\n";
+
+/// Says whether every row of tests that began came to its end, and any passed.
+fn libtest_ended(output: &str) -> bool {
+    let began = output.lines().filter(|line| line.starts_with("running ")).count();
+    let ended: Vec<&str> = output.lines().filter_map(|line| line.strip_prefix("test result: ok. ")).collect();
+    began == ended.len() && ended.iter().any(|counts| !counts.starts_with("0 "))
+}
+
+/// Says whether the last line counts tests that passed.
+fn some_passed_at_last(output: &str) -> bool {
+    let last = output.trim_end().lines().next_back().unwrap_or_default();
+    let count = last.split_once(" passed").and_then(|(count, _)| count.rsplit([' ', ',']).next());
+    count.and_then(|count| count.parse::<u64>().ok()).is_some_and(|count| count > 0)
+}
+
 impl CodeConfig {
     /// Makes the verifier that it describes.
     ///
@@ -70,7 +90,16 @@ impl CodeConfig {
                 let command = Command::new(
                     CommandConfig {
                         file: Some("src/lib.rs".to_owned()),
-                        protected: Globs::new(["Cargo.toml", "build.rs", ".cargo", "tests", "benches"])?,
+                        protected: Globs::new([
+                            "Cargo.toml",
+                            "Cargo.lock",
+                            "build.rs",
+                            ".cargo",
+                            "rust-toolchain",
+                            "rust-toolchain.toml",
+                            "tests",
+                            "benches",
+                        ])?,
                         format: Format::Cargo,
                         held: config.held.clone(),
                         ..CommandConfig::shell(line)
@@ -79,17 +108,16 @@ impl CodeConfig {
                 );
                 let command = command.fixed("Cargo.toml", MANIFEST);
                 match &config.tests {
-                    Some(tests) => command.fixed("tests/protected.rs", tests),
+                    Some(tests) => command.fixed("tests/protected.rs", tests).proven_by(libtest_ended),
                     None => command,
                 }
             }
             Language::Python => {
                 let run = match &config.tests {
                     None => vec!["-m", "py_compile", "draft.py"],
-                    Some(tests) if tests.contains("import pytest") => {
-                        vec!["-m", "pytest", "-q", "-p", "no:cacheprovider", "test_draft.py"]
-                    }
-                    Some(_) => vec!["run_tests.py", "test_draft"],
+                    Some(tests) if tests.contains("pytest") => vec!["-c", PYTEST],
+                    // Isolated: the folder of the draft is searched last, so that it cannot stand in for Python's own.
+                    Some(_) => vec!["-I", "run_tests.py", "test_draft"],
                 };
                 let words = ["python3"].into_iter().chain(run).map(str::to_owned).collect();
                 let command = Command::new(
@@ -102,6 +130,16 @@ impl CodeConfig {
                             "tests",
                             "conftest.py",
                             "run_tests.py",
+                            "pytest.py",
+                            "pytest",
+                            "_pytest",
+                            "pytest.ini",
+                            ".pytest.ini",
+                            "pyproject.toml",
+                            "setup.cfg",
+                            "tox.ini",
+                            "sitecustomize.py",
+                            "usercustomize.py",
                         ])?,
                         format: Format::Auto,
                         held: config.held.clone(),
@@ -110,7 +148,10 @@ impl CodeConfig {
                     environment,
                 );
                 match &config.tests {
-                    Some(tests) => command.fixed("test_draft.py", tests).fixed("run_tests.py", RUNNER),
+                    Some(tests) => command
+                        .fixed("test_draft.py", tests)
+                        .fixed("run_tests.py", RUNNER)
+                        .proven_by(some_passed_at_last),
                     None => command,
                 }
             }

@@ -161,3 +161,81 @@ async fn python_code_must_compile_and_pass_its_tests() {
         other => panic!("{other:?}: {:?}", broken.findings),
     }
 }
+
+#[tokio::test]
+async fn a_draft_that_ends_the_tests_before_they_are_over_does_not_pass_them() {
+    let tests = "#[test]\nfn adds() {\n    assert_eq!(draft::add(2, 2), 4);\n}\n";
+    let quits = "pub fn add(_: u32, _: u32) -> u32 {\n    std::process::exit(0)\n}\n";
+    let caught = code(Language::Rust, Some(tests), quits).await;
+    assert_eq!((caught.gate, caught.findings[0].rule.as_str()), (Gate::Fail, "tests-not-run"));
+
+    let tests = "from draft import add\n\ndef test_adds():\n    assert add(2, 2) == 4\n";
+    for quits in [
+        "import os\nos._exit(0)\n",
+        "import sys\nsys.exit(0)\n",
+        "def add(a, b):\n    import os\n    os._exit(0)\n",
+    ] {
+        let caught = code(Language::Python, Some(tests), quits).await;
+        assert_eq!(caught.gate, Gate::Fail, "{quits}: {:?}", caught.findings);
+    }
+}
+
+#[tokio::test]
+async fn tests_of_which_there_are_none_are_not_passed() {
+    let none = code(Language::Rust, Some("// later\n"), "pub fn f() {}\n").await;
+    assert_eq!(none.findings[0].rule, "tests-not-run", "{:?}", none.findings);
+    let none = code(Language::Python, Some("import draft\n"), "x = 1\n").await;
+    assert_eq!(none.findings[0].rule, "tests-not-run", "{:?}", none.findings);
+}
+
+#[tokio::test]
+async fn a_draft_cannot_put_itself_in_the_place_of_what_runs_the_tests() {
+    let tests = "from draft import add\n\ndef test_adds():\n    assert add(2, 2) == 4\n";
+    let draft = |file: &str, text: &str| {
+        format!("```python draft.py\ndef add(a, b):\n    return 5\n```\n\n```python {file}\n{text}\n```\n")
+    };
+    for file in ["unittest.py", "traceback.py", "inspect.py"] {
+        let cheat = draft(file, "import os\nprint('1 passed')\nos._exit(0)");
+        assert_eq!(code(Language::Python, Some(tests), &cheat).await.gate, Gate::Fail, "{file}");
+    }
+    for file in [
+        "conftest.py",
+        "Conftest.py",
+        "pytest.ini",
+        "pyproject.toml",
+        "setup.cfg",
+        "sitecustomize.py",
+        "pytest.py",
+    ] {
+        let caught = code(Language::Python, Some(tests), &draft(file, "")).await;
+        assert_eq!(caught.findings[0].rule, "protected-file", "{file}");
+    }
+    for file in [".cargo/config.toml", "build.rs", "Build.rs", "rust-toolchain.toml", "cargo.toml"] {
+        let cheat = format!("```rust src/lib.rs\n\n```\n```toml {file}\n\n```");
+        assert_eq!(code(Language::Rust, None, &cheat).await.findings[0].rule, "protected-file", "{file}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_folder_with_links_and_files_that_cannot_be_written_is_copied_without_following_anything() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::write(elsewhere.path().join("secret"), "s3cret").unwrap();
+    symlink(elsewhere.path(), folder.path().join("out")).unwrap();
+    symlink(elsewhere.path().join("secret"), folder.path().join("secret")).unwrap();
+    let text = folder.path().join("text.txt");
+    std::fs::write(&text, "old").unwrap();
+    std::fs::set_permissions(&text, std::fs::Permissions::from_mode(0o444)).unwrap();
+    let config = |run: &str| CommandConfig { folder: Some(folder.path().to_owned()), ..line(run) };
+    let draft = "```text text.txt\nnew\n```\n```text out/secret\nmine\n```";
+    let verdict = run(config("grep -q new text.txt && test ! -e secret"), draft).await.unwrap();
+    assert_eq!(verdict.gate, Gate::Pass, "{:?}", verdict.findings);
+    assert_eq!(std::fs::read_to_string(elsewhere.path().join("secret")).unwrap(), "s3cret");
+
+    std::fs::create_dir(folder.path().join("src")).unwrap();
+    for file in ["src", "text.txt/more"] {
+        let clash = run(config("true"), &format!("```text path={file}\nx\n```")).await.unwrap();
+        assert_eq!((clash.gate, clash.findings[0].rule.as_str()), (Gate::Fail, "unsafe-path"), "{file}");
+    }
+}

@@ -29,6 +29,8 @@ pub struct Command {
     /// Files of ours that are laid over everything: tests, a manifest. A draft may not write them.
     fixed: Vec<(String, String)>,
     demand: Option<String>,
+    /// What shows that tests were run, and run to their end: an exit code can be had for less.
+    proof: Option<fn(&str) -> bool>,
 }
 
 impl Command {
@@ -37,7 +39,7 @@ impl Command {
     pub fn new(config: CommandConfig, environment: &Environment) -> Self {
         let sandbox = config.held.sandbox(environment);
         let path = environment.get("PATH").map(ToOwned::to_owned);
-        Self { config, sandbox, path, fixed: Vec::new(), demand: None }
+        Self { config, sandbox, path, fixed: Vec::new(), demand: None, proof: None }
     }
 
     /// Lays a file of its own over everything else; a draft may not write it.
@@ -51,6 +53,12 @@ impl Command {
         self
     }
 
+    /// Counts success only if the output shows that the tests were run.
+    pub(super) fn proven_by(mut self, proof: fn(&str) -> bool) -> Self {
+        self.proof = Some(proof);
+        self
+    }
+
     async fn judge(&self, case: &Case) -> Result<Verdict, Failure> {
         let laid = match self.lay_out(&case.draft) {
             Ok(laid) => laid,
@@ -59,6 +67,10 @@ impl Command {
         self.look_for_program()?;
         let scratch =
             Scratch::new(self.config.folder.as_deref(), &laid, &self.fixed, &self.config.protected).await?;
+        let scratch = match scratch {
+            Ok(scratch) => scratch,
+            Err(finding) => return Ok(Verdict::of([finding])),
+        };
         let mut job = match &self.config.run {
             Line::Shell(line) => Job::shell(line, scratch.path()),
             Line::Program(words) => {
@@ -112,6 +124,16 @@ impl Command {
     fn found(&self, ran: &Ran, laid: &Files, scratch: &Scratch) -> Vec<Finding> {
         let (out, err) = (ran.stdout.text(), ran.stderr.text());
         let mut found = match ran.exit {
+            exit if exit.success() && self.proof.is_some_and(|proves| !proves(&out)) => {
+                let message =
+                    "the program ended well, but nothing shows that the tests were run to their end";
+                vec![
+                    Finding::new("tests-not-run", message)
+                        .about("tests")
+                        .evidence(output::tail(&out, &err).evidence.unwrap_or_default())
+                        .suggest("leave the end of the program to the tests: do not exit"),
+                ]
+            }
             exit if exit.success() => {
                 let mut minor = output::findings(self.config.format, &out, &err);
                 // It says itself that all is well: what else it says is a remark, and the rest of its words are none.

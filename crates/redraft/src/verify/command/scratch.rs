@@ -5,6 +5,7 @@ use std::{fs, io};
 
 use crate::failure::Failure;
 use crate::fingerprint::Fingerprint;
+use crate::verify::Finding;
 use crate::verify::files::{Files, Globs};
 
 /// What is not worth copying: it is made anew, or is none of the program's business.
@@ -18,13 +19,13 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Lays everything out. Work that blocks, so it is done elsewhere.
+    /// Lays everything out, or says why the draft cannot be. Work that blocks, so it is done elsewhere.
     pub(super) async fn new(
         template: Option<&Path>,
         draft: &Files,
         fixed: &[(String, String)],
         protected: &Globs,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Result<Self, Finding>, Failure> {
         let template = template.map(Path::to_owned);
         let (draft, fixed, protected) = (draft.clone(), fixed.to_vec(), protected.clone());
         let made =
@@ -54,7 +55,7 @@ fn lay_out(
     draft: &Files,
     fixed: &[(String, String)],
     protected: &Globs,
-) -> Result<Scratch, Failure> {
+) -> Result<Result<Scratch, Finding>, Failure> {
     let folder = tempfile::Builder::new().prefix("redraft-").tempdir()?;
     let mut guarded: Vec<PathBuf> = fixed.iter().map(|(path, _)| PathBuf::from(path)).collect();
     if let Some(template) = template {
@@ -65,6 +66,9 @@ fn lay_out(
         copy(template, folder.path(), Path::new(""), protected, &mut guarded)?;
     }
     for file in draft.iter() {
+        if let Some(finding) = clash(folder.path(), &file.path) {
+            return Ok(Err(finding));
+        }
         write(folder.path(), &file.path, &file.text)?;
     }
     for (path, text) in fixed {
@@ -75,13 +79,32 @@ fn lay_out(
         let bytes = fs::read(folder.path().join(&path))?;
         seen.push((path, Fingerprint::of([bytes.as_slice()])));
     }
-    Ok(Scratch { folder, protected: seen })
+    Ok(Ok(Scratch { folder, protected: seen }))
+}
+
+/// Says what is wrong with a file that cannot stand where the draft wants it: the draft's fault, and no trouble of ours.
+fn clash(root: &Path, path: &Path) -> Option<Finding> {
+    let is_folder = root.join(path).is_dir();
+    let in_file = path.ancestors().skip(1).any(|part| root.join(part).is_file());
+    let why = match (is_folder, in_file) {
+        (true, _) => "it is a folder",
+        (_, true) => "a part of it is a file",
+        (false, false) => return None,
+    };
+    let path = path.display().to_string();
+    let message = format!("`{path}` cannot be a file of the draft: {why}");
+    Some(Finding::new("unsafe-path", message).about(path).suggest("use another path"))
 }
 
 fn write(root: &Path, path: &Path, text: &str) -> io::Result<()> {
     let path = root.join(path);
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
+    }
+    // A copy may be one that cannot be written.
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
     }
     fs::write(path, text)
 }
