@@ -74,6 +74,23 @@ impl Default for Spend {
 }
 
 impl Spend {
+    /// Returns what this is more than `known`. If what it cost is not known, that is not known of the rest either.
+    pub(crate) fn beyond(&self, known: &Self) -> Self {
+        let usage = Usage::new(
+            self.usage.input_tokens.saturating_sub(known.usage.input_tokens),
+            self.usage.output_tokens.saturating_sub(known.usage.output_tokens),
+        );
+        let money = match (self.money, known.money) {
+            (Some(money), Some(known)) => {
+                Some(Money::from_micros(money.micros().saturating_sub(known.micros())))
+            }
+            // It was booked as unknown when it became so.
+            (None, None) => Some(Money::ZERO),
+            _ => None,
+        };
+        Self { calls: self.calls.saturating_sub(known.calls), usage, money }
+    }
+
     /// Says whether nothing was spent.
     #[must_use]
     pub fn is_nothing(&self) -> bool {

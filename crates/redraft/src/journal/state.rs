@@ -193,10 +193,10 @@ impl Run {
             (None, Event::RunStarted(_)) => Ok(()),
             (None, _) => Err("the run has not started".to_owned()),
             (Some(_), Event::RunStarted(_)) => Err("the run has started already".to_owned()),
-            (Some(_), Event::RunReopened { forgets, input, .. }) => match &self.ending {
+            (Some(_), Event::RunReopened { input, .. }) => match &self.ending {
                 Some(ending) if matches!(ending.status, Status::Failed | Status::Exhausted) => Ok(()),
-                // One that has not ended can only be given another input.
-                None if forgets.is_empty() && input.is_some() => Ok(()),
+                // It goes on with another input.
+                None if input.is_some() => Ok(()),
                 _ => Err("only a failed or exhausted run can be reopened".to_owned()),
             },
             (Some(_), _) if self.ending.is_some() => Err("the run has ended".to_owned()),

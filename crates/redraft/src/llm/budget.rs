@@ -9,6 +9,7 @@
 //! down what each step spent; [`Ctx::budget`] makes a budget that knows what a resumed run has spent before.
 //! Start reading at [`Budget::reserve`].
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -141,18 +142,21 @@ pub struct Budget {
     ledgers: Ledgers,
 }
 
-/// A budget's ledger and those around it, the outermost first.
+/// A budget's own ledger, and all that must be written to: its own and those around it.
 ///
-/// Whoever writes locks all of them, in this order, so that a reservation is in all of them or in none. Budgets that
-/// have a ledger in common have the outermost in common, so no two can wait for each other.
+/// Whoever writes locks all of them, so that a reservation is in all of them or in none; in the order of their
+/// addresses, which is the same for everybody, so no two can wait for each other.
 #[derive(Clone, Debug)]
-struct Ledgers(Arc<[Arc<Mutex<Ledger>>]>);
+struct Ledgers {
+    all: Arc<[Arc<Mutex<Ledger>>]>,
+    own: Arc<Mutex<Ledger>>,
+}
 
 impl Budget {
     /// Makes a budget of its own.
     #[must_use]
     pub fn new(allowance: Allowance) -> Self {
-        Self { ledgers: Ledgers(Arc::new([Ledger::new(allowance)])) }
+        Self { ledgers: Ledgers::within([], Ledger::new(allowance)) }
     }
 
     /// Makes a budget that only counts.
@@ -164,16 +168,27 @@ impl Budget {
     /// Makes a budget within this one: what is spent there is spent here.
     #[must_use]
     pub fn part(&self, allowance: Allowance) -> Self {
-        let around = self.ledgers.0.iter().cloned();
-        Self { ledgers: Ledgers(around.chain([Ledger::new(allowance)]).collect()) }
+        Self { ledgers: Ledgers::within(self.ledgers.all.iter().cloned(), Ledger::new(allowance)) }
+    }
+
+    /// Lets `shared` pay too for what is paid from here: `spent` is what was spent here in all lives of a run, known to
+    /// it by `name`. What it does not know of yet is booked there.
+    pub(crate) fn paid_by_too(&self, shared: &Self, name: String, spent: &Spend) -> Self {
+        let is_inside = self.ledgers.all.iter().any(|ledger| Arc::ptr_eq(ledger, &shared.ledgers.own));
+        if !is_inside {
+            let part = Arc::clone(&self.ledgers.own);
+            let before = shared.ledgers.own().parts.insert(name, part);
+            let known = before.map(|part| lock(&part).spent).unwrap_or_default();
+            shared.restore(&spent.beyond(&known));
+        }
+        let around = self.ledgers.all.iter().chain(shared.ledgers.all.iter()).cloned();
+        Self { ledgers: Ledgers::within(around, Arc::clone(&self.ledgers.own)) }
     }
 
     /// Makes a part that has spent something already, all of which is booked here.
     pub(crate) fn part_after(&self, allowance: Allowance, spent: Spend) -> Self {
         let part = self.part(allowance);
-        if let Some(own) = part.ledgers.lock().last_mut() {
-            own.spent = spent;
-        }
+        part.ledgers.own().spent = spent;
         part
     }
 
@@ -229,8 +244,7 @@ impl Budget {
     /// Returns what was booked here and in the parts of this budget. What is only reserved is not in it.
     #[must_use]
     pub fn spent(&self) -> Spend {
-        // The innermost is this budget's own; there always is one.
-        self.ledgers.lock().last().map(|ledger| ledger.spent).unwrap_or_default()
+        self.ledgers.own().spent
     }
 
     /// Returns what a new call may still take, here and in every budget around it: what is reserved is not left.
@@ -259,9 +273,24 @@ impl Ctx {
 }
 
 impl Ledgers {
-    fn lock(&self) -> Vec<MutexGuard<'_, Ledger>> {
-        self.0.iter().map(|ledger| ledger.lock().unwrap_or_else(PoisonError::into_inner)).collect()
+    fn within(around: impl IntoIterator<Item = Arc<Mutex<Ledger>>>, own: Arc<Mutex<Ledger>>) -> Self {
+        let mut all: Vec<_> = around.into_iter().chain([Arc::clone(&own)]).collect();
+        all.sort_by_key(|ledger| Arc::as_ptr(ledger).addr());
+        all.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        Self { all: all.into(), own }
     }
+
+    fn lock(&self) -> Vec<MutexGuard<'_, Ledger>> {
+        self.all.iter().map(|ledger| lock(ledger)).collect()
+    }
+
+    fn own(&self) -> MutexGuard<'_, Ledger> {
+        lock(&self.own)
+    }
+}
+
+fn lock(ledger: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
+    ledger.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn left(ledgers: &[MutexGuard<'_, Ledger>]) -> Allowance {
@@ -274,15 +303,18 @@ struct Ledger {
     allowance: Allowance,
     spent: Spend,
     reserved: Reserved,
+    /// What each run has that pays from here, so that one that is resumed is not booked again.
+    parts: HashMap<String, Arc<Mutex<Ledger>>>,
 }
 
 impl Ledger {
     fn new(allowance: Allowance) -> Arc<Mutex<Self>> {
-        Arc::new(Mutex::new(Self { allowance, spent: Spend::default(), reserved: Reserved::default() }))
+        let (spent, reserved) = (Spend::default(), Reserved::default());
+        Arc::new(Mutex::new(Self { allowance, spent, reserved, parts: HashMap::new() }))
     }
 
     fn left(&self) -> Allowance {
-        let Self { allowance, spent, reserved } = self;
+        let Self { allowance, spent, reserved, .. } = self;
         let rest = |limit: u64, spent: u64, reserved: u128| {
             let rest = u128::from(limit).saturating_sub(u128::from(spent).saturating_add(reserved));
             u64::try_from(rest).unwrap_or(limit)

@@ -69,11 +69,15 @@ impl Batch {
         self
     }
 
-    /// Runs it inside another workflow, from `ctx` on down.
+    /// Runs it inside another workflow, in a group of its own below `ctx`.
     ///
     /// # Errors
     /// When the run is cancelled. An input that fails is an [`Item::Failed`].
     pub async fn run_in(&self, ctx: &Ctx, inputs: Vec<Value>) -> Result<BatchResult, Failure> {
+        self.run_here(&ctx.group(self.refine.name()), inputs).await
+    }
+
+    async fn run_here(&self, ctx: &Ctx, inputs: Vec<Value>) -> Result<BatchResult, Failure> {
         let scope = self.refine.payer.paid(ctx, self.allowance);
         let work = |ctx: Ctx, input: Value| async move { self.refine.run_alone(&ctx, &input).await };
         let ended = scope.parallel("inputs", inputs, self.at_once, work).await;
@@ -109,7 +113,7 @@ impl Definition for Batch {
     fn run(&self, ctx: Ctx, inputs: Vec<Value>) -> Boxed<Result<BatchResult, Failure>> {
         let batch = self.clone();
         Box::pin(async move {
-            let result = batch.run_in(&ctx, inputs).await?;
+            let result = batch.run_here(&ctx, inputs).await?;
             let all = result.accepted == result.items.len();
             // The first reason that was not acceptance stands for the batch.
             let stops =

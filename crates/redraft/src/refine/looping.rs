@@ -62,16 +62,21 @@ impl Halt {
 
     /// Says whether a failure ends the loop with what it has, or the run.
     fn of(failure: Failure, judging: bool) -> Result<Self, Failure> {
-        let stop = match failure.code.as_str() {
-            "budget-spent" => Stop::BudgetSpent,
-            Failure::CANCELLED => return Err(failure),
-            // A model that cannot be reached may be reached later: the run fails and can be resumed.
-            code if !judging || (code.starts_with("model-") && code != "model-malformed") => {
-                return Err(failure);
-            }
-            _ => Stop::Undecidable,
-        };
-        Ok(Self { stop, because: Some(failure) })
+        match stop_of(&failure, judging) {
+            Some(stop) => Ok(Self { stop, because: Some(failure) }),
+            None => Err(failure),
+        }
+    }
+}
+
+/// Says why a loop stops in which something failed; nothing if the run fails.
+pub(super) fn stop_of(failure: &Failure, judging: bool) -> Option<Stop> {
+    match failure.code.as_str() {
+        "budget-spent" => Some(Stop::BudgetSpent),
+        Failure::CANCELLED => None,
+        // A model that cannot be reached may be reached later: the run fails and can be resumed.
+        code if !judging || (code.starts_with("model-") && code != "model-malformed") => None,
+        _ => Some(Stop::Undecidable),
     }
 }
 
@@ -248,11 +253,6 @@ impl Round<'_> {
             if accepted {
                 return Ok(Halt::at(Stop::Accepted));
             }
-            if self.refine.lessons
-                && let Some(halt) = self.learn(&ctx, progress).await?
-            {
-                return Ok(halt);
-            }
             let at_cap = n == most;
             let mut goes_on = progress.next.edited.is_some();
             if !goes_on && let Some(why) = self.asks_people(at_cap) {
@@ -271,6 +271,12 @@ impl Round<'_> {
             if progress.next.edited.is_none()
                 && let Some(signal) = stall::signal(&progress.iterations, progress.since, limits.plateau)
                 && let Some(halt) = self.deal_with(signal, &ctx, progress).await?
+            {
+                return Ok(halt);
+            }
+            // Only now, when it is known that there will be a draft that can heed it.
+            if self.refine.lessons
+                && let Some(halt) = self.learn(&ctx, progress).await?
             {
                 return Ok(halt);
             }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Refine;
-use super::edits::{self, Edits};
+use super::edits::{self, Edit, Edits};
 use super::looping::{Plan, Progress};
 use super::outcome::{How, Iteration};
 use super::sections::{self, Part, Split};
@@ -133,27 +133,34 @@ impl Writing<'_> {
         Ok(Made::whole(text_of(say(ctx, "revise", self.model(), &request).await?)))
     }
 
-    /// Asks for edits until they fit; what fits in the last round is made. If nothing fits the draft stays as it is.
+    /// Asks for edits until they fit. Those that fitted in an earlier round are made too, unless a later one is about the
+    /// same words: whoever is told what did not fit sends that again and no more.
     async fn edit(&self, ctx: &Ctx, parent: &Iteration) -> Result<Made, Failure> {
         let protected = edits::protected_spans(&parent.text, &self.refine.keep);
         let mut refusals: Vec<String> = Vec::new();
         let mut text = parent.text.clone();
+        let mut fitting: Vec<Edit> = Vec::new();
         for _ in 0..EDIT_ROUNDS {
             let mut values = self.brief(parent, &lines(parent.open()));
             values["refusals"] = json!(refusals);
             let request = self.request("edits", &values)?;
-            let wanted = match ask::<Edits>(ctx, "edits", self.model(), request, 2).await {
+            let mut wanted = match ask::<Edits>(ctx, "edits", self.model(), request, 2).await {
                 Ok(wanted) => wanted.edits,
                 // It cannot be brought to give edits: the draft stays, and the loop notices that it does.
                 Err(failure) if failure.code == "model-malformed" => return Ok(Made::whole(text)),
                 Err(failure) => return Err(failure),
             };
+            let new = wanted.len();
+            wanted.append(&mut fitting);
             let (applied, refused) = edits::apply_what_fits(&parent.text, &wanted, &protected);
             text = applied.text;
-            if refused.is_empty() {
+            refusals =
+                refused.iter().filter(|refusal| refusal.edit <= new).map(ToString::to_string).collect();
+            if refusals.is_empty() {
                 break;
             }
-            refusals = refused.iter().map(ToString::to_string).collect();
+            let fits = |edit: usize| !refused.iter().any(|refusal| refusal.edit == edit);
+            fitting = (1..).zip(wanted).filter(|(at, _)| fits(*at)).map(|(_, edit)| edit).collect();
         }
         Ok(Made::whole(text))
     }

@@ -314,12 +314,16 @@ impl Refine {
         Ok(self)
     }
 
-    /// Runs it inside another workflow, from `ctx` on down.
+    /// Runs it inside another workflow, in a group of its own below `ctx`: it has its own limits and its own bill.
     ///
     /// # Errors
     /// When a draft could not be made, or a model that judges could not be reached. A limit that is reached is not an
     /// error.
     pub async fn run_in(&self, ctx: &Ctx, input: &Value) -> Result<Refined, Failure> {
+        self.run_here(&ctx.group(&self.name), input).await
+    }
+
+    async fn run_here(&self, ctx: &Ctx, input: &Value) -> Result<Refined, Failure> {
         looping::run(self, &self.payer.paid(ctx, self.limits.allowance()), input).await
     }
 
@@ -371,9 +375,15 @@ impl Payer {
     /// Returns a `Ctx` in which calls are paid for: from an allowance of its own, within the shared budget and within
     /// whatever pays for the scope already.
     fn paid(&self, ctx: &Ctx, allowance: Allowance) -> Ctx {
-        let budget = match self.shared.as_ref().or_else(|| ctx.purse()) {
+        let budget = match ctx.purse() {
             Some(around) => ctx.part_of(around, allowance),
             None => ctx.budget(allowance),
+        };
+        let budget = match &self.shared {
+            Some(shared) => {
+                budget.paid_by_too(shared, format!("{}/{}", ctx.run(), ctx.path()), &budget.spent())
+            }
+            None => budget,
         };
         let scope = ctx.paying(budget, self.prices.clone());
         match &self.audience {
@@ -398,7 +408,7 @@ impl Definition for Refine {
     fn run(&self, ctx: Ctx, input: Value) -> Boxed<Result<Refined, Failure>> {
         let refine = self.clone();
         Box::pin(async move {
-            let refined = refine.run_in(&ctx, &input).await?;
+            let refined = refine.run_here(&ctx, &input).await?;
             ctx.conclude(refined.conclusion());
             Ok(refined)
         })

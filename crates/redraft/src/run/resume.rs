@@ -35,7 +35,8 @@ impl Engine {
     }
 
     /// Takes a run up with another input: one that allows more than the first did. An exhausted run goes on, and calls
-    /// that the budget had refused are made. One that has not ended goes on under the new input, too.
+    /// that the budget had refused are made. One that has not ended goes on with this input, too: that is how an input
+    /// that did not fit is put right.
     ///
     /// The journal stays: up to where the first input let it come, the workflow must ask for the same things.
     ///
@@ -179,8 +180,7 @@ impl Core {
             Reopening::Never | Reopening::Failed => None,
         };
         if state.ending.is_some() || input.is_some() {
-            let ended = state.ending.is_some();
-            let forgets = if ended { undone_by_reopening(&state) } else { Vec::new() };
+            let forgets = undone_by_reopening(&state);
             opening.push(Event::RunReopened { by: self.driver.to_string(), forgets, input });
         }
         opening.push(Event::RunResumed { driver: self.driver });
@@ -246,12 +246,15 @@ fn undone_by_reopening(state: &Run) -> Vec<Path> {
     cleanup.chain(failed).chain(stopped).chain(dropped).collect()
 }
 
-/// Returns the steps whose failure ended the run; for an exhausted one, those that the budget refused. A failure that does not say where it comes from was made from
-/// another one; then it is the last that nothing followed.
+/// Returns the steps whose failure ended the run; for an exhausted one, those that the budget refused and that nothing
+/// followed. A failure that does not say where it comes from was made from another one; then it is the last that nothing
+/// followed.
 fn failed_steps(state: &Run) -> Vec<Path> {
     let Some(ending) = &state.ending else { return Vec::new() };
     let Some(failure) = &ending.failure else {
-        return entries(state).filter(|entry| was_refused(entry)).map(|entry| entry.path.clone()).collect();
+        // A refusal that the workflow went on from (one candidate of several) is a part of what happened.
+        let refused = entries(state).filter(|entry| was_refused(entry) && !went_on(state, entry));
+        return refused.map(|entry| entry.path.clone()).collect();
     };
     if !failure.at.is_empty() {
         return failure.at.clone();

@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
 mod budget;
+mod hostile_protocols;
 mod kept_out;
 mod people;
 mod protocols;
 mod reports;
+mod resuming;
 mod revising;
 mod stalls;
 mod stops;

@@ -15,6 +15,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::Request;
 use crate::failure::Fault;
@@ -311,7 +312,10 @@ impl Prompts {
     /// If there is no prompt of that name, or a value that it needs is missing.
     pub fn render(&self, name: &str, values: impl Serialize) -> Result<Rendered, PromptError> {
         let mut rendered = Rendered { system: None, user: String::new() };
-        for (part, template) in parts(name, self.source(name)?)? {
+        let source = self.source(name)?;
+        let mut values = serde_json::to_value(values).unwrap_or_default();
+        keep_inside(&closing_tags(source), &mut values);
+        for (part, template) in parts(name, source)? {
             let text = template.render(&values)?.trim().to_owned();
             match part {
                 Part::System => rendered.system = Some(text).filter(|text| !text.is_empty()),
@@ -319,6 +323,33 @@ impl Prompts {
             }
         }
         Ok(rendered)
+    }
+}
+
+/// Finds the tags that a prompt closes: what is filled in must not close them before.
+fn closing_tags(source: &str) -> BTreeSet<&str> {
+    let tags = source.split("</").skip(1).filter_map(|rest| rest.split_once('>'));
+    tags.map(|(tag, _)| tag).filter(|tag| !tag.is_empty() && tag.chars().all(char::is_alphanumeric)).collect()
+}
+
+/// Sees to it that a draft stays between its tags: `</draft>` in it becomes `<\/draft>`.
+fn keep_inside(tags: &BTreeSet<&str>, value: &mut Value) {
+    match value {
+        Value::String(text) if text.contains("</") => {
+            let mut kept = String::with_capacity(text.len());
+            for (at, rest) in text.split("</").enumerate() {
+                let word: &str = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+                let closes = tags.iter().any(|tag| tag.eq_ignore_ascii_case(word));
+                if at > 0 {
+                    kept.push_str(if closes { "<\\/" } else { "</" });
+                }
+                kept.push_str(rest);
+            }
+            *text = kept;
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| keep_inside(tags, item)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| keep_inside(tags, field)),
+        _ => {}
     }
 }
 

@@ -135,11 +135,15 @@ impl SelfConsistency {
         self
     }
 
-    /// Runs it inside another workflow, from `ctx` on down.
+    /// Runs it inside another workflow, in a group of its own below `ctx`.
     ///
     /// # Errors
     /// When no answer could be had.
     pub async fn run_in(&self, ctx: &Ctx, input: &Value) -> Result<Refined, Failure> {
+        self.run_here(&ctx.group(&self.name), input).await
+    }
+
+    async fn run_here(&self, ctx: &Ctx, input: &Value) -> Result<Refined, Failure> {
         let scope = self.payer.paid(ctx, self.limits.allowance());
         let task = self.task.render(input)?;
         let prompt: Request = self.prompts.render("answer-only", json!({ "task": task.trim() }))?.into();
@@ -177,8 +181,11 @@ impl SelfConsistency {
 
     fn votes(&self, answers: &[String]) -> BTreeMap<String, u32> {
         let mut votes = BTreeMap::new();
-        for answer in answers {
-            *votes.entry((self.canonical)(answer)).or_default() += 1;
+        // What says nothing is no answer, however many say it.
+        for form in
+            answers.iter().map(|answer| (self.canonical)(answer)).filter(|form| !form.trim().is_empty())
+        {
+            *votes.entry(form).or_default() += 1;
         }
         votes
     }
@@ -297,7 +304,7 @@ impl Definition for SelfConsistency {
     fn run(&self, ctx: Ctx, input: Value) -> Boxed<Result<Refined, Failure>> {
         let it = self.clone();
         Box::pin(async move {
-            let refined = it.run_in(&ctx, &input).await?;
+            let refined = it.run_here(&ctx, &input).await?;
             ctx.conclude(refined.conclusion());
             ctx.summarize(&crate::refine::looping::summary(&refined));
             Ok(refined)

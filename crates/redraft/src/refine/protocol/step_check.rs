@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::llm::{Model, Prompts, ask};
+use crate::llm::{Model, OutputSchema, Prompts, ask_shaped};
 use crate::refine::sections::{self, Split};
 use crate::run::Ctx;
 use crate::verify::{Case, Cost, Evidence, Finding, Gate, Verdict, Verifier, Verifying};
@@ -72,13 +72,18 @@ impl Verifier for StepCheck {
             let parts = sections::split(&case.draft, Split::Steps);
             let steps: Vec<&str> = parts.iter().map(|part| part.of(&case.draft).trim()).collect();
             let request = self.prompts.render("check-steps", json!({ "task": case.task, "steps": steps }))?;
-            let Faults { faults } =
-                ask(ctx, "check", &self.model, request.into(), TRIES).await.map_err(no_verdict)?;
-            let mut faults: Vec<Fault> = faults
-                .into_iter()
-                .filter(|fault| (1..=parts.len()).contains(&(fault.step as usize)))
-                .collect();
+            let schema =
+                OutputSchema { name: "Faults".to_owned(), schema: schemars::schema_for!(Faults).to_value() };
+            // A fault that is nowhere is still a fault: it is asked about, and never left out.
+            let check = |found: &Faults| -> Vec<String> {
+                let elsewhere =
+                    found.faults.iter().filter(|fault| !(1..=parts.len()).contains(&(fault.step as usize)));
+                elsewhere.map(|fault| format!("there is no step {}", fault.step)).collect()
+            };
+            let asked = ask_shaped(ctx, "check", &self.model, request.into(), TRIES, schema, check).await;
+            let Faults { mut faults } = asked.map_err(no_verdict)?;
             faults.sort_by_key(|fault| fault.step);
+            faults.dedup_by_key(|fault| fault.step);
             if self.looking == Looking::First {
                 faults.truncate(1);
             }

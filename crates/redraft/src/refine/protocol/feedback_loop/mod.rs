@@ -260,11 +260,15 @@ impl FeedbackLoop {
         Ok(self)
     }
 
-    /// Runs it inside another workflow, from `ctx` on down.
+    /// Runs it inside another workflow, in a group of its own below `ctx`.
     ///
     /// # Errors
     /// When an agent could not be reached.
     pub async fn run_in(&self, ctx: &Ctx, input: &Value) -> Result<Refined, Failure> {
+        self.run_here(&ctx.group(&self.name), input).await
+    }
+
+    async fn run_here(&self, ctx: &Ctx, input: &Value) -> Result<Refined, Failure> {
         talk::talk(self, &self.payer.paid(ctx, self.limits.allowance()), input).await
     }
 
@@ -288,7 +292,7 @@ impl Definition for FeedbackLoop {
     fn run(&self, ctx: Ctx, input: Value) -> Boxed<Result<Refined, Failure>> {
         let it = self.clone();
         Box::pin(async move {
-            let refined = it.run_in(&ctx, &input).await?;
+            let refined = it.run_here(&ctx, &input).await?;
             ctx.conclude(refined.conclusion());
             ctx.summarize(&crate::refine::looping::summary(&refined));
             Ok(refined)

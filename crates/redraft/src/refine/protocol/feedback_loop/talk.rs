@@ -1,16 +1,17 @@
 //! The conversation itself.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
 use super::routing::{self, Target};
-use super::{APPROVED, Agent, FeedbackLoop, Voice};
+use super::{APPROVED, Agent, DONE, FeedbackLoop, Voice};
 use crate::failure::Failure;
 use crate::llm::{Completion, Message, Model, Request, say};
 use crate::outcome::Stop;
 use crate::refine::criterion::Judgement;
-use crate::refine::{Best, How, Iteration, Opinion, Refined, Said, ledger, making};
+use crate::refine::{Best, How, Iteration, Opinion, Refined, Said, ledger, looping, making};
 use crate::run::{Ctx, Step};
 use crate::verify::{Case, Finding, Gate, Verdict};
 
@@ -62,6 +63,8 @@ struct Talk<'a> {
 impl Talk<'_> {
     async fn go(&mut self, ctx: &Ctx, input: &Value) -> Result<Ended, Failure> {
         let mut speaker = self.it.agents.first().map(|agent| agent.name.clone()).unwrap_or_default();
+        let time = self.it.limits.time;
+        let began = if time.is_some() { ctx.elapsed().await } else { Duration::ZERO };
         for turn in 1..=self.it.max_turns {
             // A draft in the last turn could not be reviewed.
             let Some(agent) =
@@ -70,11 +73,23 @@ impl Talk<'_> {
                 break;
             };
             let scope = ctx.group(&format!("turn-{turn}"));
+            // Looked at before a draft is written, so that none is left without its review.
+            if let Some(time) = time.filter(|_| speaker == self.it.drafter)
+                && scope.elapsed().await.saturating_sub(began) >= time
+            {
+                return Ok(Ended { stop: Stop::TimeSpent, reason: "time_spent".to_owned(), because: None });
+            }
             let said = self.turn(&scope, agent, input).await?;
             self.context.extend(said.sets.clone());
             self.said.push(said.clone());
             if speaker == self.it.drafter {
-                self.check_draft(&scope, &said.text).await?;
+                if let Err(failure) = self.check_draft(&scope, &said.text).await {
+                    // What the budget refused is dealt with where a refused turn is.
+                    let Some(stop @ Stop::Undecidable) = looping::stop_of(&failure, true) else {
+                        return Err(failure);
+                    };
+                    return Ok(Ended { stop, reason: "undecidable".to_owned(), because: Some(failure) });
+                }
             } else if speaker == self.it.reviewer {
                 self.review(&scope, &said).await?;
             }
@@ -199,11 +214,19 @@ impl Talk<'_> {
         Ok(())
     }
 
+    /// Says whether a turn approves: by the tool of the source page, or because a rule ends the conversation so.
+    fn is_approval(&self, said: &Said) -> bool {
+        let ends = || routing::next(&self.it.rules, &self.it.otherwise, said, &self.context);
+        said.sets.get(DONE) == Some(&Value::Bool(true))
+            || (!said.sets.is_empty() && *ends() == Target::Terminate(APPROVED.to_owned()))
+    }
+
     /// Turns a review into the verdict on the draft. An approval counts only if no gate is shut: fail closed.
     async fn review(&mut self, ctx: &Ctx, said: &Said) -> Result<(), Failure> {
         let Some((text, mut judgement)) = self.draft.take() else { return Ok(()) };
-        let gates_pass = judgement.gates == judgement.gates_passed;
-        let approves = !said.sets.is_empty();
+        let blocked = judgement.findings.iter().any(Finding::is_blocking);
+        let gates_pass = judgement.gates == judgement.gates_passed && !blocked;
+        let approves = self.is_approval(said);
         let approved = approves && gates_pass;
         if approves && !gates_pass {
             // The flag is taken back: the reviewer was told of the findings and approved all the same.
