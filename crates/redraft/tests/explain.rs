@@ -148,6 +148,8 @@ impl Scan {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         let mut files = Vec::new();
         rust_files(&root, &mut files)?;
+        // The pages of this crate's sibling are kept here as well, so that `explain` knows them all.
+        rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../redraft-local/src"), &mut files)?;
         let mut sources = Vec::new();
         let mut tests = BTreeSet::new();
         for file in files {

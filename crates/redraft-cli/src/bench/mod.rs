@@ -6,6 +6,8 @@
 pub(crate) mod disk;
 pub(crate) mod growth;
 pub(crate) mod latency;
+#[cfg(feature = "local")]
+pub(crate) mod local;
 pub(crate) mod reopen;
 pub(crate) mod steps;
 pub(crate) mod traces;

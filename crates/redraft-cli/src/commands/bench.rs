@@ -62,6 +62,13 @@ enum Name {
         #[arg(long, default_value_t = 10_000)]
         runs: usize,
     },
+    /// How fast the model inside this binary reads and writes
+    #[cfg(feature = "local")]
+    Local {
+        /// The model: `local:`, or `local:/path/to/model.gguf`
+        #[arg(long, default_value = "local:")]
+        model: String,
+    },
 }
 
 impl Bench {
@@ -73,6 +80,8 @@ impl Bench {
             Name::Growth { iterations } => bench::growth::measure(&bench, *iterations),
             Name::Traces { file } => bench::traces::measure(file),
             Name::Reopen { runs } => bench::reopen::measure(&bench, *runs),
+            #[cfg(feature = "local")]
+            Name::Local { model } => bench::local::measure(model),
         });
         match measured {
             Ok(line) => print(&line.to_string()),

@@ -126,6 +126,14 @@ pub enum Error {
         /// What is wrong, and where.
         reason: String,
     },
+    /// A model inside the process broke while it answered.
+    #[error("`{model}` broke while it answered: {message}")]
+    Local {
+        /// The model.
+        model: String,
+        /// What broke.
+        message: String,
+    },
     /// The script of a scripted model has come to its end.
     #[error("the script of `{model}` has no answer number {turn}")]
     ScriptOver {
@@ -153,6 +161,7 @@ impl Fault for Error {
             Self::Budget(error) => error.code(),
             Self::NotRecorded { .. } => "model-not-recorded",
             Self::Cassette { .. } => "model-cassette",
+            Self::Local { .. } => "model-local",
             Self::ScriptOver { .. } => "model-script-over",
         }
     }
@@ -173,6 +182,7 @@ impl Fault for Error {
             | Self::Budget(_)
             | Self::NotRecorded { .. }
             | Self::Cassette { .. }
+            | Self::Local { .. }
             | Self::ScriptOver { .. } => Retry::Never,
         }
     }

@@ -320,7 +320,9 @@ impl Live {
         match written {
             Ok(_) => {
                 // Nobody may be waiting for it any more; it is in the journal all the same.
-                let _ = open.map(|open| open.answered.send((answer, underway)));
+                if let Some(open) = open {
+                    let _ = open.answered.send((answer, underway));
+                }
                 Ok(())
             }
             Err(error @ Error::Ended { .. }) => Err(error),
