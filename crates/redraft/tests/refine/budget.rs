@@ -144,8 +144,7 @@ impl Model for Hanging {
                 }
                 1 => String::new(),
                 _ if request.schema.is_some() => {
-                    json!({ "findings": [], "scores": { "clear": what }, "strengths": [], "earlier": {} })
-                        .to_string()
+                    json!({ "findings": [], "scores": { "clear": what }, "strengths": [] }).to_string()
                 }
                 _ => format!("0.{what} {at}"),
             };
@@ -218,4 +217,18 @@ proptest! {
             assert!(matches!(outcome.status(), Status::Failed | Status::Exhausted | Status::Accepted));
         });
     }
+}
+
+#[tokio::test]
+async fn a_panel_is_paid_for_like_everybody_else() {
+    let model = Hanging {
+        replies: Arc::new(vec![(9, 10)]),
+        hangs_at: Arc::default(),
+        asked: Arc::default(),
+        took: Arc::default(),
+        hung: Arc::default(),
+    };
+    let refined = run(judged_by(&model)).await;
+    assert_eq!((refined.stop, refined.spend.calls), (Stop::Accepted, 4), "one draft, three looks at it");
+    assert_eq!(refined.spend.usage.total(), model.took.load(Ordering::SeqCst));
 }
