@@ -16,8 +16,8 @@ use super::live::{Live, Standpoint};
 use super::parallel::STOPPED;
 use crate::id::RunId;
 use crate::journal::state::{Body, Entry, GateState, Run, StepResult};
-use crate::journal::{Event, GateClosed, GroupKind, Header, Record, codec};
-use crate::outcome::Status;
+use crate::journal::{Event, GateClosed, GroupKind, Header, Record, RunEnding, codec};
+use crate::outcome::{Status, Stop};
 use crate::path::Path;
 use crate::store::{self, Claim, Claimed, Epoch, Which};
 
@@ -26,7 +26,7 @@ const READ_AT_ONCE: usize = 64;
 
 impl Engine {
     /// Takes a run up where it stopped: same run, same journal. A failed run goes on at the step that failed, with
-    /// a fresh set of attempts.
+    /// a fresh set of attempts; one that ended undecided asks for its verdict again.
     ///
     /// # Errors
     /// If another living engine drives it, it ended otherwise than by failing, or its definition has changed.
@@ -86,11 +86,11 @@ enum Reopening {
 }
 
 impl Reopening {
-    fn allows(&self, ended: Status) -> bool {
+    fn allows(&self, ending: &RunEnding) -> bool {
         match self {
             Self::Never => false,
-            Self::Failed => ended == Status::Failed,
-            Self::With(_) => matches!(ended, Status::Failed | Status::Exhausted),
+            Self::Failed => ending.status == Status::Failed || is_undecided(ending),
+            Self::With(_) => matches!(ending.status, Status::Failed | Status::Exhausted),
         }
     }
 }
@@ -201,7 +201,7 @@ impl Core {
     /// Says whether a run can be resumed, and with which definition.
     fn resumable(&self, run: RunId, state: &Run, reopening: &Reopening) -> Result<Arc<dyn Erased>, Error> {
         if let Some(ending) = &state.ending {
-            if !reopening.allows(ending.status) {
+            if !reopening.allows(ending) {
                 return Err(Error::Ended { run, status: ending.status, verb: "resumed" });
             }
             if groups(state, |kind| *kind == GroupKind::Compensation).next().is_some() {
@@ -246,14 +246,20 @@ fn undone_by_reopening(state: &Run) -> Vec<Path> {
     cleanup.chain(failed).chain(stopped).chain(dropped).collect()
 }
 
-/// Returns the steps whose failure ended the run; for an exhausted one, those that the budget refused and that nothing
-/// followed. A failure that does not say where it comes from was made from another one; then it is the last that nothing
+/// Returns the steps whose failure ended the run; for an exhausted one, those that nothing followed and that the budget
+/// refused, or that kept a verdict from being given. A failure that does not say where it comes from was made from another one; then it is the last that nothing
 /// followed.
 fn failed_steps(state: &Run) -> Vec<Path> {
     let Some(ending) = &state.ending else { return Vec::new() };
     let Some(failure) = &ending.failure else {
         // A refusal that the workflow went on from (one candidate of several) is a part of what happened.
-        let refused = entries(state).filter(|entry| was_refused(entry) && !went_on(state, entry));
+        let is_wanted = |entry: &&Entry| match &entry.body {
+            Body::Step { result: StepResult::Failed(failure), .. } => {
+                failure.code == "budget-spent" || is_undecided(ending)
+            }
+            _ => false,
+        };
+        let refused = entries(state).filter(|entry| is_wanted(entry) && !went_on(state, entry));
         return refused.map(|entry| entry.path.clone()).collect();
     };
     if !failure.at.is_empty() {
@@ -267,9 +273,9 @@ fn failed_steps(state: &Run) -> Vec<Path> {
     last.map(|entry| entry.path.clone()).into_iter().collect()
 }
 
-/// Says whether a budget kept a step from making its call.
-fn was_refused(entry: &Entry) -> bool {
-    matches!(&entry.body, Body::Step { result: StepResult::Failed(failure), .. } if failure.code == "budget-spent")
+/// Says whether a run ended because no verdict could be had: whoever could not judge may be able to, later.
+fn is_undecided(ending: &RunEnding) -> bool {
+    ending.status == Status::Exhausted && ending.stop == Some(Stop::Undecidable)
 }
 
 /// Finds a step whose failure ended the run although the workflow had gone on after it. Trying that step again could

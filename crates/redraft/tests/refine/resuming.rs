@@ -1,12 +1,15 @@
 //! Runs that ended and are taken up again with more allowed, and refinements inside other work.
 
+use std::sync::Arc;
+
 use redraft::llm::{Allowance, Budget, Scripted, Turn, Usage};
 use redraft::refine::{Accept, Limits, Oversight, Refine, Refined};
 use redraft::store::MemoryStore;
+use redraft::verify::Judge;
 use redraft::{Answer, Ctx, Engine, Failure, Stop, flow};
 use serde_json::json;
 
-use crate::support::{refine, run};
+use crate::support::{refine, run, start};
 
 fn costly(name: &str, score: impl Fn(usize) -> f64 + Send + Sync + 'static) -> Scripted {
     Scripted::by(name, move |_, at| Turn::text(format!("{:.3}", score(at))).usage(Usage::new(10, 10)))
@@ -163,4 +166,23 @@ async fn the_last_draft_costs_no_lesson() {
     let refined =
         run(refine(&author).lessons().accept(Accept::Score(1.0)).limits(Limits::iterations(2))).await;
     assert_eq!((refined.stop, author.asked().len()), (Stop::IterationsSpent, 3), "nobody would read it");
+}
+
+#[tokio::test]
+async fn a_run_that_ended_undecided_can_be_asked_for_its_verdict_again() {
+    let author = Scripted::new("author", ["The moon."]);
+    let answer = json!({ "findings": [], "scores": { "clear": 9 }, "strengths": [] }).to_string();
+    let critic =
+        Scripted::by("critic", move |_, at| if at < 6 { "nonsense".into() } else { answer.as_str().into() });
+    let judge = Judge::new(Arc::new(critic.clone())).rubric(["clear"]);
+    let (engine, run) = start(Refine::new("essay", author.clone()).verify("judge", judge)).await;
+    let undecided = run.outcome().await.unwrap();
+    assert_eq!(undecided.stop(), Some(Stop::Undecidable));
+    let mut stop = undecided.stop();
+    for _ in 0..9 {
+        if stop == Some(Stop::Undecidable) {
+            stop = engine.resume(run.run()).await.unwrap().outcome().await.unwrap().stop();
+        }
+    }
+    assert_eq!((stop, author.asked().len()), (Some(Stop::Accepted), 1), "the draft is not written again");
 }
