@@ -73,7 +73,8 @@ impl Halt {
 pub(super) fn stop_of(failure: &Failure, judging: bool) -> Option<Stop> {
     match failure.code.as_str() {
         "budget-spent" => Some(Stop::BudgetSpent),
-        Failure::CANCELLED => None,
+        // Whoever says what the model costs can resume the run.
+        Failure::CANCELLED | "price-unknown" => None,
         // A model that cannot be reached may be reached later: the run fails and can be resumed.
         code if !judging || (code.starts_with("model-") && code != "model-malformed") => None,
         _ => Some(Stop::Undecidable),

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redraft::llm::{Error, Scripted, Turn};
+use redraft::llm::{Answering, Error, Listener, Model, Request, Scripted, Turn};
 use redraft::refine::{Accept, Limits, Refine};
 use redraft::store::MemoryStore;
-use redraft::verify::{Case, Cost, Evidence, Verdict, Verifier, Verifying};
+use redraft::verify::{Case, Cost, Evidence, Judge, Verdict, Verifier, Verifying};
 use redraft::{Ctx, Engine, Failure, ManualClock, Status, Step, Stop};
 use serde_json::{Value, json};
 
@@ -209,4 +209,28 @@ async fn an_input_that_lacks_what_the_task_needs_fails_before_anything_is_asked(
     let (_engine, handle) = start(refine(&author).task("On {{ topic }}").unwrap()).await;
     let failure = handle.outcome().await.unwrap().into_output().unwrap_err();
     assert_eq!((failure.code.as_str(), author.asked().len()), ("template-render", 0));
+}
+
+/// A model that is not in the list of prices.
+#[derive(Debug)]
+struct Unpriced;
+
+impl Model for Unpriced {
+    fn name(&self) -> &str {
+        "nobody:knows"
+    }
+    fn answer<'a>(&'a self, _: &'a Request, _: &'a mut dyn Listener) -> Answering<'a> {
+        Box::pin(async { Err(Error::Timeout { model: "nobody:knows".to_owned(), after: Duration::ZERO }) })
+    }
+}
+
+#[tokio::test]
+async fn a_judge_whose_price_is_unknown_fails_the_run_so_that_it_can_be_resumed() {
+    let author = Scripted::new("author", ["0.6"]);
+    let mut limits = Limits::iterations(2);
+    limits.cost = Some("$1".parse().unwrap());
+    let judge = Judge::new(Arc::new(Unpriced)).rubric(["clear"]);
+    let (_engine, handle) = start(Refine::new("essay", author).verify("judge", judge).limits(limits)).await;
+    let failure = handle.outcome().await.unwrap().into_output().unwrap_err();
+    assert_eq!(failure.code, "price-unknown");
 }
