@@ -1,16 +1,18 @@
 //! What came of a run, for people and programs: the object that `--json` prints, and the exit code.
 
 use redraft::refine::{Best, Iteration, Refined};
-use redraft::view::{Node, NodeKind, OpenGate, Tree};
-use redraft::{Ending, Engine, Failure, Outcome, RunId, Status, Stop};
+use redraft::view::{Node, NodeKind, OpenGate};
+use redraft::{Engine, Failure, Outcome, RunId, Status, Stop};
 use serde_json::{Value, json};
 
+use crate::ending;
 use crate::trouble::{Exit, Trouble};
 
 /// What came of a run, or how far it has come.
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
     pub(crate) run: RunId,
+    exit: Exit,
     pub(crate) workflow: String,
     pub(crate) status: Status,
     pub(crate) stop: Option<Stop>,
@@ -26,63 +28,43 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Gathers what is known about a run that has settled. A run without a result is read from its tree: what was
-    /// judged before it failed is not lost.
+    /// Gathers what is known about a run that has settled. What was judged before a run failed is not lost.
     pub(crate) async fn of(engine: &Engine, outcome: &Outcome<Value>) -> Result<Self, Trouble> {
-        let tree = engine.tree(outcome.run).await?;
-        let refined: Option<Refined> =
-            outcome.output().and_then(|output| serde_json::from_value(output.clone()).ok());
+        let report = engine.report(outcome.run).await?;
         let mut ended = Self {
             run: outcome.run,
-            workflow: tree.workflow.clone(),
+            exit: ending::exit(&report),
+            workflow: report.workflow,
             status: outcome.status(),
             stop: outcome.stop(),
-            best: None,
-            iterations: Vec::new(),
-            spend: tree.spend,
-            warnings: Vec::new(),
-            failure: None,
-            gates: Vec::new(),
+            best: report.best,
+            iterations: report.iterations,
+            spend: report.spend,
+            warnings: report.warnings,
+            failure: report.failure,
+            gates: report.gates,
             rest: Value::Null,
         };
-        match &outcome.ending {
-            Ending::Failed(failure) => ended.failure = Some(failure.clone()),
-            Ending::Waiting { .. } => ended.gates = engine.summary(outcome.run).await?.gates,
-            Ending::Done { .. } | Ending::Cancelled { .. } => {}
-        }
-        match refined {
-            Some(refined) => {
-                ended.rest = json!({
-                    "repaired": refined.repaired,
-                    "damaged": refined.damaged,
-                    "closed": refined.closed,
-                    "transcript": refined.transcript,
-                });
-                ended.spend = refined.spend;
-                ended.best = refined.best;
-                ended.iterations = refined.iterations;
-                ended.warnings = refined.warnings;
-                ended.failure = ended.failure.or(refined.because);
-            }
-            None => {
-                ended.iterations = judged(&tree);
-                ended.best = best_of(&ended.iterations);
-            }
+        let refined = outcome.output().map(|output| serde_json::from_value::<Refined>(output.clone()));
+        if let Some(Ok(refined)) = refined {
+            ended.rest = json!({
+                "repaired": refined.repaired,
+                "damaged": refined.damaged,
+                "closed": refined.closed,
+                "transcript": refined.transcript,
+            });
+            // Not every protocol leaves its iterations in the tree.
+            ended.best = refined.best;
+            ended.iterations = refined.iterations;
+            ended.warnings = refined.warnings;
+            ended.failure = ended.failure.or(refined.because);
         }
         Ok(ended)
     }
 
     /// Returns what the program ends with.
     pub(crate) fn exit(&self) -> Exit {
-        match (self.status, self.stop) {
-            (Status::Accepted | Status::Completed, _) => Exit::Done,
-            (Status::Exhausted, Some(Stop::BudgetSpent | Stop::TimeSpent)) => Exit::Spent,
-            (Status::Waiting, _) => Exit::Waiting,
-            (Status::Failed, _) => {
-                self.failure.clone().map_or(Exit::NotAccepted, |failure| Trouble::from(failure).exit)
-            }
-            _ => Exit::NotAccepted,
-        }
+        self.exit
     }
 
     /// Says whether there is a draft to hand over: what failed or waits has none yet.
@@ -118,21 +100,6 @@ impl Ended {
     }
 }
 
-/// Finds every draft with its verdict in a tree, in order.
-pub(crate) fn judged(tree: &Tree) -> Vec<Iteration> {
-    let mut found = Vec::new();
-    gather(&tree.children, &mut found);
-    found.sort_by_key(|iteration: &Iteration| iteration.n);
-    found
-}
-
-fn gather(nodes: &[Node], found: &mut Vec<Iteration>) {
-    for node in nodes {
-        found.extend(verdict(node));
-        gather(&node.children, found);
-    }
-}
-
 /// Returns the iteration that a node is the verdict of.
 pub(crate) fn verdict(node: &Node) -> Option<Iteration> {
     match &node.kind {
@@ -141,16 +108,4 @@ pub(crate) fn verdict(node: &Node) -> Option<Iteration> {
         }
         _ => None,
     }
-}
-
-/// Returns the best of some judged drafts; on a tie the earlier one.
-pub(crate) fn best_of(iterations: &[Iteration]) -> Option<Best> {
-    let best = iterations.iter().reduce(|best, next| if next.beats(best) { next } else { best })?;
-    let value = json!({
-        "iteration": best.n,
-        "score": best.score,
-        "text": best.text,
-        "findings": best.open().collect::<Vec<_>>(),
-    });
-    serde_json::from_value(value).ok()
 }

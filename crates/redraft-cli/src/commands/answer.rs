@@ -4,14 +4,13 @@
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use redraft::view::{OpenGate, RunSummary};
+use redraft::view::{Node, NodeKind, OpenGate, RunSummary};
 use redraft::{Answer, Engine, RunId, store};
 use serde_json::Value;
 
 use super::block_on;
 use crate::chosen;
 use crate::driving::{Driving, Manner, input_of};
-use crate::ended::{best_of, judged};
 use crate::live::say;
 use crate::settings::Settings;
 use crate::trouble::{Exit, Trouble};
@@ -52,7 +51,7 @@ pub(crate) struct Reject {
 pub(crate) struct Edit {
     #[command(flatten)]
     to: To,
-    /// The draft; without it, an editor opens with the best one so far
+    /// The draft; without it, an editor opens with the one that is asked about
     #[arg(long)]
     file: Option<PathBuf>,
 }
@@ -96,7 +95,9 @@ impl To {
         let (looking, run) = chosen::open(settings, &self.run).await?;
         let summary = looking.summary(run).await?;
         let gate = self.gate(run, &summary.gates)?;
-        let best = best_of(&judged(&looking.tree(run).await?)).map(|best| best.text).unwrap_or_default();
+        let draft_now = asked_about(&looking.tree(run).await?.children, &gate.gate);
+        let best = looking.report(run).await?.best.map(|best| best.text);
+        let best = draft_now.or(best).unwrap_or_default();
         let mut answer = Answer::new(choice).by(who());
         if let Some(note) = &self.note {
             answer = answer.note(note);
@@ -169,6 +170,22 @@ async fn answered(engine: &Engine, run: RunId, gate: &redraft::Path) -> Result<(
         }
     }
     Ok(())
+}
+
+/// Finds the draft that a question is about: the last one that was written around it.
+fn asked_about(nodes: &[Node], gate: &redraft::Path) -> Option<String> {
+    let around = nodes.iter().find(|node| gate.is_inside(node.path.as_str()));
+    let closer = around.and_then(|node| asked_about(&node.children, gate));
+    closer.or_else(|| {
+        nodes.iter().rev().find_map(|node| match &node.kind {
+            NodeKind::Step { output: Some(output), .. }
+                if matches!(node.name.as_str(), "draft" | "revise") =>
+            {
+                output["text"].as_str().map(str::to_owned)
+            }
+            _ => None,
+        })
+    })
 }
 
 /// Returns who sits here, as far as that is known.

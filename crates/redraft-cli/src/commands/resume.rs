@@ -57,7 +57,7 @@ impl Resume {
         if status != Status::Exhausted || !self.raised.is_empty() {
             return Ok(());
         }
-        let made = engine.tree(run).await.map(|tree| crate::ended::judged(&tree).len())?;
+        let made = engine.report(run).await?.iterations.len();
         let (why, next) = match stop {
             Some(Stop::IterationsSpent) => (
                 format!("made all {made} drafts it was allowed"),

@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 use super::Facts;
 use super::heard::Heard;
 use super::screen::{Ink, Line};
-use crate::ended::{best_of, judged, verdict};
+use crate::ended::verdict;
 use crate::terminal::one_line;
 
 /// How many of the last iterations are shown with what they hold.
@@ -51,18 +51,19 @@ pub(super) fn lines(tree: &Tree, facts: &Facts, heard: &Heard, now: Timestamp, r
 }
 
 fn foot(tree: &Tree, facts: &Facts) -> Line {
-    let iterations = judged(tree);
+    let best = tree.refinements().into_iter().find_map(|refinement| refinement.best);
     let mut words = match tree.status {
         Status::Running | Status::Queued => String::new(),
         status => format!("{} {}   ", status.glyph(), status_words(status)),
     };
-    match best_of(&iterations) {
+    match best {
         Some(best) if tree.status.is_final() => {
             words.push_str(&format!("best: iteration {} ({:.2})", best.iteration, best.score));
         }
         Some(best) => {
             words.push_str(&format!("best so far: iteration {} ({:.2})", best.iteration, best.score))
         }
+        None if tree.status.is_final() => {}
         None => words.push_str("no draft judged yet"),
     }
     let spent = match tree.spend.money {
