@@ -49,6 +49,8 @@ fn a_wrong_spec_a_missing_key_and_a_missing_price_are_3() {
     let gave = folder.redraft(&["run", "spec.yaml"]).exits(3);
     assert!(gave.err.contains("OPENAI_API_KEY"), "{}", gave.err);
     assert!(!folder.path().join(".redraft").exists(), "nothing was started");
+    folder.write("spec.yaml", &COUNTED.replace("openai:gpt-5-mini", "local:/no/such.gguf"));
+    folder.redraft(&["run", "spec.yaml"]).exits(3);
     let server = Server::new(|_| Reply::Says("draft number 5".to_owned()));
     let folder = server.folder();
     folder.write("spec.yaml", &COUNTED.replace("gpt-5-mini", "made-up"));
