@@ -28,7 +28,7 @@ pub(super) fn lines(tree: &Tree, facts: &Facts, heard: &Heard, now: Timestamp, r
         header = header.ink(Ink::Dim, format!("   budget {budget}"));
     }
     let drawing = Drawing { heard, now };
-    let shown: Vec<&Node> = tree.children.iter().filter(|node| is_shown(node)).collect();
+    let shown: Vec<&Node> = top(&tree.children).iter().filter(|node| is_shown(node)).collect();
     let mut blocks: Vec<Vec<Line>> = Vec::new();
     for (at, node) in shown.iter().enumerate() {
         let mut block = Vec::new();
@@ -48,6 +48,17 @@ pub(super) fn lines(tree: &Tree, facts: &Facts, heard: &Heard, now: Timestamp, r
     lines.extend(blocks.into_iter().flatten().take(rest));
     lines.push(foot(tree, facts));
     lines
+}
+
+/// Returns what stands at the top: a refinement that is the whole run needs no name of its own.
+fn top(nodes: &[Node]) -> &[Node] {
+    let mut shown = nodes.iter().filter(|node| is_shown(node));
+    match (shown.next(), shown.next()) {
+        (Some(only), None) if only.kind == NodeKind::Group && !only.children.is_empty() => {
+            top(&only.children)
+        }
+        _ => nodes,
+    }
 }
 
 fn foot(tree: &Tree, facts: &Facts) -> Line {
@@ -273,4 +284,80 @@ fn cut(words: &str, most: usize) -> String {
     }
     let kept: String = words.chars().take(most.saturating_sub(1)).collect();
     format!("{}…", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use redraft::spec::{Registry, ScriptedOnly, Spec};
+    use redraft::store::MemoryStore;
+    use redraft::{Clock, Engine, ManualClock};
+
+    use super::*;
+    use crate::terminal::Palette;
+    use crate::work::Work;
+
+    const SPEC: &str = "
+name: essay
+models:
+  author:
+    price: { input: 10, output: 40 }
+    scripted:
+      - { text: one two three, usage: { input: 812, output: 240 } }
+      - { text: 日本語の 下書き, usage: { input: 900, output: 100 } }
+      - { text: good, usage: { input: 950, output: 10 } }
+draft: { model: author, prompt: Write. }
+verify:
+  - { name: words, text: { words: { max: 2 } } }
+  - { name: good, text: { contains: good } }
+limits: { iterations: 3, cost: '$0.50' }
+";
+
+    /// Draws a run that has ended, with its id and without colours.
+    async fn drawn(room: usize, width: usize) -> Vec<String> {
+        let spec = Spec::parse("essay.yaml", SPEC.as_bytes(), None, &Registry::builtin()).unwrap();
+        let input = spec.input(&[]).unwrap();
+        let facts = Facts::of(&input);
+        let clock = Arc::new(ManualClock::default());
+        let work = Work::new("essay", Arc::new(ScriptedOnly), None);
+        let engine = Engine::on(MemoryStore::new()).clock(clock.clone()).workflow(work.clone());
+        let engine = engine.open().await.unwrap();
+        let run = engine.start(&work, input).await.unwrap();
+        run.outcome().await.unwrap();
+        let tree = engine.tree(run.run()).await.unwrap();
+        let lines = lines(&tree, &facts, &Heard::new(false), clock.now(), room);
+        let id = run.run().to_string();
+        let plain = Palette { colored: false };
+        lines.iter().map(|line| line.render(plain, width).replace(&id, "RUN")).collect()
+    }
+
+    #[tokio::test]
+    async fn a_tree_shows_iterations_verdicts_findings_and_what_was_spent() {
+        let shown = drawn(usize::MAX, 100).await;
+        let expected = [
+            "essay  RUN   accept ≥ 0.80   budget $0.50",
+            "├─ △ iteration 1    score 0.33     0.0s    812→240 tok   $0.01772   2 findings",
+            "├─ △ iteration 2    score 0.14     0.0s    900→100 tok   $0.013   2 findings",
+            "│  ├─ ✓ revise                     0.0s",
+            "│  ├─ ✗ words             0.29     0.0s   “the text has 7 words; it must have at most 2 words”",
+            "│  └─ ✗ good              0.00     0.0s   “the text does not contain “good””",
+            "├─ ✓ iteration 3    score 1.00     0.0s    950→10 tok   $0.0099",
+            "│  ├─ ✓ revise                     0.0s",
+            "│  ├─ ✓ words             1.00     0.0s",
+            "│  └─ ✓ good              1.00     0.0s",
+            "└─ ✓ accepted   best: iteration 3 (1.00)       spent $0.04062 of $0.50",
+        ];
+        assert_eq!(shown, expected, "{}", shown.join("\n"));
+    }
+
+    #[tokio::test]
+    async fn a_tree_never_takes_more_room_than_there_is() {
+        for (room, width) in [(3, 10), (5, 20), (8, 40), (11, 60)] {
+            let shown = drawn(room, width).await;
+            assert!(shown.len() <= room, "{room} lines: {}", shown.join("\n"));
+            assert!(shown.iter().all(|line| line.width() <= width), "{width} columns: {}", shown.join("\n"));
+            assert!(shown.last().unwrap().starts_with('└'));
+        }
+    }
 }
