@@ -1,7 +1,7 @@
 //! What came of a run, for people and programs: the object that `--json` prints, and the exit code.
 
 use redraft::refine::{Best, Iteration, Refined};
-use redraft::view::{Node, NodeKind, OpenGate};
+use redraft::view::{Node, NodeKind, OpenGate, Report};
 use redraft::{Engine, Failure, Outcome, RunId, Status, Stop};
 use serde_json::{Value, json};
 
@@ -13,6 +13,8 @@ use crate::trouble::{Exit, Trouble};
 pub(crate) struct Ended {
     pub(crate) run: RunId,
     exit: Exit,
+    /// The same in the shape that other commands show and export.
+    pub(crate) report: Report,
     pub(crate) workflow: String,
     pub(crate) status: Status,
     pub(crate) stop: Option<Stop>,
@@ -34,16 +36,17 @@ impl Ended {
         let mut ended = Self {
             run: outcome.run,
             exit: ending::exit(&report),
-            workflow: report.workflow,
+            workflow: report.workflow.clone(),
             status: outcome.status(),
             stop: outcome.stop(),
-            best: report.best,
-            iterations: report.iterations,
+            best: report.best.clone(),
+            iterations: report.iterations.clone(),
             spend: report.spend,
-            warnings: report.warnings,
-            failure: report.failure,
-            gates: report.gates,
+            warnings: report.warnings.clone(),
+            failure: report.failure.clone(),
+            gates: report.gates.clone(),
             rest: Value::Null,
+            report,
         };
         let refined = outcome.output().map(|output| serde_json::from_value::<Refined>(output.clone()));
         if let Some(Ok(refined)) = refined {

@@ -17,16 +17,22 @@ enum Went {
     Skipped(&'static str),
 }
 
-/// Writes the file.
+/// Writes the file of one run.
 pub(crate) fn write(report: &Report) -> String {
-    let suites: Vec<Suite> = parts(report).iter().map(|(name, part)| suite(name, part)).collect();
+    write_all(&[report])
+}
+
+/// Writes the file of several runs.
+pub(crate) fn write_all(reports: &[&Report]) -> String {
+    let parts = reports.iter().flat_map(|report| parts(report));
+    let suites: Vec<Suite> = parts.map(|(name, part)| suite(&name, &part)).collect();
     let sum = |of: fn(&Suite) -> usize| suites.iter().map(of).sum::<usize>();
     let (tests, failures, skipped) = (sum(|it| it.tests), sum(|it| it.failures), sum(|it| it.skipped));
+    let time = seconds(reports.iter().map(|report| millis(report)).sum());
     let mut out = vec![
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>".to_owned(),
         format!(
-            "<testsuites tests=\"{tests}\" failures=\"{failures}\" skipped=\"{skipped}\" time=\"{}\">",
-            time(report)
+            "<testsuites tests=\"{tests}\" failures=\"{failures}\" skipped=\"{skipped}\" time=\"{time}\">"
         ),
     ];
     out.extend(suites.into_iter().flat_map(|suite| suite.lines));
@@ -42,9 +48,11 @@ struct Suite {
     lines: Vec<String>,
 }
 
-fn time(report: &Report) -> String {
-    let millis =
-        report.updated_at.zip(report.started_at).map_or(0, |(end, start)| end.since(start).as_millis());
+fn millis(report: &Report) -> u128 {
+    report.updated_at.zip(report.started_at).map_or(0, |(end, start)| end.since(start).as_millis())
+}
+
+fn seconds(millis: u128) -> String {
     format!("{}.{:03}", millis / 1000, millis % 1000)
 }
 
@@ -62,7 +70,7 @@ fn suite(name: &str, report: &Report) -> Suite {
     let mut lines = vec![
         format!(
             "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\" time=\"{}\"{at}>",
-            time(report)
+            seconds(millis(report))
         ),
         "    <properties>".to_owned(),
         format!("      <property name=\"run_id\" value=\"{}\"/>", report.run_id),

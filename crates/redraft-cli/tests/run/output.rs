@@ -149,8 +149,8 @@ fn junit_and_github_are_told() {
     folder.write("spec.yaml", &scripted(&["<bad> & \"worse\""], "limits: { iterations: 1 }"));
     let gave = folder.redraft(&["run", "spec.yaml", "--report", "junit=report.xml"]).exits(1);
     let report = folder.read("report.xml");
-    assert!(report.contains("<testsuites tests=\"2\" failures=\"2\">"), "{report}");
-    assert!(report.contains("<testcase classname=\"scripted\" name=\"good\"><failure"), "{report}");
+    assert!(report.contains("<testsuites tests=\"2\" failures=\"2\""), "{report}");
+    assert!(report.contains("<testcase classname=\"scripted\" name=\"good\">\n      <failure"), "{report}");
     assert!(gave.err.contains("::error title=scripted%3A good::"), "{}", gave.err);
     assert!(folder.read("summary.md").contains("| exhausted |"), "{}", folder.read("summary.md"));
 }
