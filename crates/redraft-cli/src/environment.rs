@@ -22,16 +22,16 @@ impl Environment {
         Self { file, written }
     }
 
-    /// Looks a variable up. An empty one counts as not set.
+    /// Looks a variable up. A blank one counts as not set.
     pub(crate) fn get(&self, name: &str) -> Option<Sourced<String>> {
-        if let Some(value) = std::env::var(name).ok().filter(|value| !value.is_empty()) {
+        if let Some(value) = std::env::var(name).ok().filter(|value| !value.trim().is_empty()) {
             return Some(Sourced { value, origin: Origin::Variable(name.to_owned()) });
         }
         // One that is set and empty says no, and the file does not override it.
         if std::env::var_os(name).is_some() {
             return None;
         }
-        let value = self.written.get(name).filter(|value| !value.is_empty())?.clone();
+        let value = self.written.get(name).filter(|value| !value.trim().is_empty())?.clone();
         Some(Sourced { value, origin: Origin::File(self.file.clone(), name.to_owned()) })
     }
 }

@@ -11,6 +11,10 @@ fn every_example_is_written_checked_and_accepted() {
     for name in names {
         let spec = folder.redraft(&["init", "--example", name]).exits(0).out;
         folder.redraft(&["check", spec.trim()]).exits(0);
+        let has_python = std::process::Command::new("python3").arg("--version").output().is_ok();
+        if name == "code" && !has_python {
+            continue;
+        }
         let object = folder.redraft(&["run", spec.trim(), "--json"]).exits(0).json();
         assert_eq!(object["best"]["iteration"], 2, "{name}: one draft to learn from, and one that is good");
     }
