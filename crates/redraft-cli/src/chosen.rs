@@ -61,6 +61,12 @@ async fn find(engine: &Engine, typed: &str) -> Result<RunId, Trouble> {
         let newest = engine.list(query).await?.into_iter().next().map(|head| head.run);
         return newest.ok_or_else(|| unknown(typed, "there is no run yet"));
     }
+    // A whole id needs no list, however many runs there are.
+    if let Ok(run) = typed.parse::<RunId>()
+        && engine.handle(run).await.is_ok()
+    {
+        return Ok(run);
+    }
     let heads = engine.list(Query::default()).await?;
     let matching: Vec<&Head> = heads.iter().filter(|head| fits(&head.run.to_string(), typed)).collect();
     match matching.as_slice() {

@@ -79,9 +79,17 @@ pub(crate) fn next(report: &Report) -> Vec<(String, &'static str)> {
         Status::Accepted => next.push(best.clone()),
         Status::Exhausted => {
             next.extend(explain);
-            if matches!(report.stop, Some(Stop::BudgetSpent | Stop::TimeSpent)) {
-                next.push((format!("redraft resume {run}"), "goes on, once more is allowed"));
-            }
+            let more = match report.stop {
+                Some(Stop::IterationsSpent) => {
+                    Some(format!("--max-iterations {}", report.iterations.len() + 2))
+                }
+                Some(Stop::BudgetSpent) => Some("--max-cost AMOUNT".to_owned()),
+                Some(Stop::TimeSpent) => Some("--max-time TIME".to_owned()),
+                _ => None,
+            };
+            next.extend(
+                more.map(|more| (format!("redraft resume {run} {more}"), "goes on with more allowed")),
+            );
             next.push(best.clone());
         }
         Status::Waiting => {

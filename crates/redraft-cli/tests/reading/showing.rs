@@ -165,6 +165,7 @@ still wrong:
   ● moon: the moon is missing <b>&
 
 next:
+  redraft resume RUN --max-iterations 4
   redraft show RUN --best
 "
     );
@@ -199,4 +200,26 @@ fn a_run_with_several_refinements_is_looked_at_one_by_one() {
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(stderr(&output).contains(message), "{args:?}: {}", stderr(&output));
     }
+}
+
+#[test]
+fn a_run_that_failed_says_why_and_that_it_can_be_resumed() {
+    let store = Store::new();
+    let run = store.failed(&GOOD[..1]);
+    let output = store.redraft(&["show", "last"]);
+    let text = settled(&stdout(&output), run);
+    assert!(text.starts_with("essay  RUN   ✗ failed   accept ≥ 0.80\n"), "{text}");
+    assert!(text.contains("├─ ✗ iteration 2 "), "{text}");
+    assert!(text.contains("\nfailed: it could not be done: "), "{text}");
+    assert!(text.contains("best draft: iteration 1, score 0.25"), "{text}");
+    let said = settled(&stderr(&output), run);
+    assert!(
+        said.contains("  next: redraft explain model-") && said.contains("  next: redraft resume RUN "),
+        "{said}"
+    );
+    let watched = store.redraft(&["watch", "last"]);
+    assert_eq!(watched.status.code(), Some(3), "a script that is too short is a matter of configuration");
+    assert!(stdout(&watched).contains("✗ 2/revise: "), "{}", stdout(&watched));
+    assert_eq!(store.json(&["explain", "last"])["exit_code"], 3);
+    assert!(store.text(&["export", "last", "-f", "markdown"]).contains("| failure | "));
 }

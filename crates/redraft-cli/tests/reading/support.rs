@@ -77,6 +77,11 @@ impl Store {
         self.run(essay(drafts).oversight(oversight))
     }
 
+    /// Runs a refinement whose model has nothing more to say after these drafts.
+    pub(crate) fn failed(&self, drafts: &[&str]) -> RunId {
+        self.run(essay(drafts).limits(Limits::iterations(9)))
+    }
+
     /// Runs a workflow with two refinements in it.
     pub(crate) fn several(&self) -> RunId {
         let title = essay(&GOOD).build().unwrap();
