@@ -21,6 +21,7 @@ macro_rules! example {
 }
 
 pub(crate) const EXAMPLES: &[Example] = &[
+    example!("hello", "a sentence by the model inside the program, held to two rules", "spec.yaml"),
     example!("blog-opening", "an opening paragraph that keeps three rules of structure", "spec.yaml"),
     example!("report", "a report that a judge must give 8 of 10", "spec.yaml", "rubric.md"),
     example!("code", "a function that is written until its tests pass", "spec.yaml", "tests.py"),

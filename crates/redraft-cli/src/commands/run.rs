@@ -201,6 +201,7 @@ impl Run {
         let mut flags = Flags::new(prompt, model);
         flags.name.clone_from(&self.name);
         flags.verify.clone_from(&self.verify);
+        flags.folder = std::env::current_dir().ok();
         flags.accept.clone_from(&self.accept);
         Ok(Spec::from_flags(&flags, registry)?)
     }
@@ -245,7 +246,9 @@ impl Run {
         for (command, n) in self.verify.iter().zip(1..) {
             let name = if self.verify.len() == 1 { "command".to_owned() } else { format!("command-{n}") };
             if let Some(checks) = spec["verify"].as_array_mut() {
-                let command = json!({ "run": command, "stdin": true, "file": DRAFT });
+                let mut command = Flags::command(command, std::env::current_dir().ok().as_deref());
+                command["stdin"] = json!(true);
+                command["file"] = json!(DRAFT);
                 checks.push(json!({ "name": name, "command": command }));
             }
         }

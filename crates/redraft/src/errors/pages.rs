@@ -23,6 +23,7 @@ pages! {
     "exit-outside-loop",
     "failed",
     "folder-missing",
+    "folder-too-large",
     "gate-closed",
     "gate-expired",
     "impossible",

@@ -296,7 +296,12 @@ impl<'a> Checker<'a> {
     fn provider(&mut self, pointer: &str, model: &str) {
         let known: Vec<&str> = self.registry.providers.iter().map(String::as_str).collect();
         let diagnostic = match model.split_once(':') {
-            Some((provider, model)) if known.contains(&provider) && !model.is_empty() => return,
+            // `local:` alone is the model that comes with the program.
+            Some((provider, model))
+                if known.contains(&provider) && (!model.is_empty() || provider == "local") =>
+            {
+                return;
+            }
             Some((provider, _)) if known.contains(&provider) => {
                 Diagnostic::new(Mistake::UnknownModel, format!("`{provider}:` names no model"))
             }

@@ -1,5 +1,7 @@
 //! A spec made of a few flags, for what is not worth a file. It goes through the same checks as one.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::{Value, json};
 
 use super::{Error, Registry, Spec};
@@ -16,6 +18,9 @@ pub struct Flags {
     pub model: String,
     /// Commands that must succeed; their output is what was found.
     pub verify: Vec<String>,
+    /// The folder that commands are run on a copy of, with the files of the draft laid over it; its tests are protected.
+    /// Without one they see the draft alone.
+    pub folder: Option<PathBuf>,
     /// When a draft is good enough: a score, or an expression.
     pub accept: Option<String>,
     /// How many drafts may be made.
@@ -26,16 +31,30 @@ pub struct Flags {
     pub time: Option<String>,
 }
 
+/// Where tests usually are: a draft must not weaken what judges it.
+const TESTS: [&str; 6] = ["tests", "test", "test_*", "*_test.*", "*.test.*", "*.spec.*"];
+
 impl Flags {
     /// Says what is wanted, and who writes it.
     pub fn new(prompt: impl Into<String>, model: impl Into<String>) -> Self {
         Self { prompt: prompt.into(), model: model.into(), ..Self::default() }
     }
 
+    /// Describes a command that must succeed on a copy of a folder, as a spec does.
+    #[must_use]
+    pub fn command(run: &str, folder: Option<&Path>) -> Value {
+        let mut command = json!({ "run": run });
+        if let Some(folder) = folder {
+            command["folder"] = json!(folder);
+            command["protected"] = json!(TESTS);
+        }
+        command
+    }
+
     fn document(&self) -> Value {
         let checks = self.verify.iter().zip(1..).map(|(run, n)| {
             let name = if self.verify.len() == 1 { "command".to_owned() } else { format!("command-{n}") };
-            json!({ "name": name, "command": { "run": run } })
+            json!({ "name": name, "command": Self::command(run, self.folder.as_deref()) })
         });
         let mut document = json!({
             "name": self.name.as_deref().unwrap_or("prompt"),

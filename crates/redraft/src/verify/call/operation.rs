@@ -85,7 +85,10 @@ impl Operation {
                 let optional = if part.required.contains(name) { "" } else { "?" };
                 format!("{name}{optional}: {kind}")
             };
-            part.names.iter().map(one).collect()
+            // Sorted, so that the words do not depend on how a map keeps its entries.
+            let mut shown: Vec<String> = part.names.iter().map(one).collect();
+            shown.sort();
+            shown
         };
         let mut all = shown(&self.arguments);
         if let Some(body) = &self.body {

@@ -63,7 +63,9 @@ fn lay_out(
             let message = format!("the folder `{}` is not there", template.display());
             return Err(Failure::terminal("folder-missing", message));
         }
-        copy(template, folder.path(), Path::new(""), protected, &mut guarded)?;
+        let mut copying =
+            Copying { from: template, to: folder.path(), protected, guarded: &mut guarded, bytes: 0 };
+        copying.copy(Path::new(""))?;
     }
     for file in draft.iter() {
         if let Some(finding) = clash(folder.path(), &file.path) {
@@ -109,31 +111,50 @@ fn write(root: &Path, path: &Path, text: &str) -> io::Result<()> {
     fs::write(path, text)
 }
 
-/// Copies files and folders. Links are not followed: they could lead anywhere.
-fn copy(
-    from: &Path,
-    to: &Path,
-    below: &Path,
-    protected: &Globs,
-    guarded: &mut Vec<PathBuf>,
-) -> io::Result<()> {
-    for entry in fs::read_dir(from.join(below))? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if NOT_COPIED.iter().any(|skipped| name == *skipped) {
-            continue;
-        }
-        let path = below.join(&name);
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            fs::create_dir_all(to.join(&path))?;
-            copy(from, to, &path, protected, guarded)?;
-        } else if kind.is_file() {
-            fs::copy(from.join(&path), to.join(&path))?;
-            if protected.holds(&path) {
-                guarded.push(path);
+/// How much of a folder is copied for each draft: enough for a project, not for a disk.
+const MOST_BYTES: u64 = 512 << 20;
+
+/// A folder on its way into the scratch folder.
+struct Copying<'a> {
+    from: &'a Path,
+    to: &'a Path,
+    protected: &'a Globs,
+    guarded: &'a mut Vec<PathBuf>,
+    bytes: u64,
+}
+
+impl Copying<'_> {
+    /// Copies files and folders. Links are not followed: they could lead anywhere.
+    fn copy(&mut self, below: &Path) -> Result<(), Failure> {
+        for entry in fs::read_dir(self.from.join(below))? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if NOT_COPIED.iter().any(|skipped| name == *skipped) {
+                continue;
+            }
+            let path = below.join(&name);
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                fs::create_dir_all(self.to.join(&path))?;
+                self.copy(&path)?;
+            } else if kind.is_file() {
+                self.bytes += entry.metadata()?.len();
+                if self.bytes > MOST_BYTES {
+                    let message = format!(
+                        "the folder `{}` holds more than {} MiB, too much to copy for each draft",
+                        self.from.display(),
+                        MOST_BYTES >> 20
+                    );
+                    return Err(Failure::terminal("folder-too-large", message).with_hint(
+                        "name a smaller folder, or let the command read it in place with `readable`",
+                    ));
+                }
+                fs::copy(self.from.join(&path), self.to.join(&path))?;
+                if self.protected.holds(&path) {
+                    self.guarded.push(path);
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
 }
