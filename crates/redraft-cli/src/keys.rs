@@ -52,6 +52,8 @@ pub(crate) fn services(settings: &Settings) -> Vec<Service> {
 }
 
 fn service(known: &Known, key: Option<Sourced<String>>, base_url: Option<Sourced<String>>) -> Service {
+    // What is only white space would not be sent as a key.
+    let key = key.filter(|key| !key.value.trim().is_empty());
     // Somebody else's server often wants no key.
     let is_needed = known.key_variable.is_some() && known.name != "vllm";
     Service {

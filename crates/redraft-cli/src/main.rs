@@ -28,6 +28,7 @@ mod shapes;
 mod terminal;
 mod text;
 mod trouble;
+mod weights;
 mod work;
 
 use std::process::ExitCode;

@@ -62,7 +62,7 @@ use redraft::{Clock, SystemClock};
 pub use self::bench::Report;
 pub use self::error::Error;
 pub use self::fetch::Installer;
-pub use self::weights::{Progress, default_cache};
+pub use self::weights::{Progress, default_cache, default_place};
 
 use self::engine::Engine;
 use self::worker::{Job, Question, Said};

@@ -72,6 +72,11 @@ pub fn default_cache(lookup: impl Fn(&str) -> Option<OsString>) -> Option<PathBu
     cache.or_else(home).map(|cache| cache.join("redraft"))
 }
 
+/// Returns where the file of `local:` is looked for, whether it is there or not; nothing is fetched.
+pub fn default_place(options: &Options) -> PathBuf {
+    options.weights.clone().unwrap_or_else(|| options.cache.join(DEFAULT.file_name()))
+}
+
 /// Returns the file for a name, fetching it if need be.
 pub(crate) fn find(
     name: &str,

@@ -16,6 +16,7 @@ use crate::settings::Settings;
 use crate::terminal::Palette;
 use crate::text;
 use crate::trouble::{Exit, Trouble};
+use crate::weights::{self, WeightsState};
 
 /// How long a service may take to be reached.
 const REACH_WITHIN: Duration = Duration::from_secs(3);
@@ -118,6 +119,7 @@ impl Doctor {
         if self.online {
             checks.extend(super::block_on(async { Ok(reach_all(&services).await) })?);
         }
+        checks.push(local());
         checks.push(sandbox());
         checks.push(terminal(settings));
         let well = checks.iter().all(|check| check.state != State::Broken);
@@ -288,6 +290,21 @@ async fn reach(url: &str) -> Result<(), String> {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(error)) => Err(error.to_string()),
         Err(_) => Err(format!("no answer within {} s", REACH_WITHIN.as_secs())),
+    }
+}
+
+fn local() -> Check {
+    let weights = weights::look();
+    let state = match weights.state {
+        WeightsState::Present | WeightsState::NotFetched => State::Well,
+        WeightsState::NotBuilt | WeightsState::Homeless => State::Lacking,
+        WeightsState::Missing => State::Broken,
+    };
+    let check = Check::new("local model", state, weights.words());
+    let check = if state == State::Broken { check.next("unset REDRAFT_LOCAL_MODEL") } else { check };
+    match weights.origin {
+        Some(origin) => check.from(origin),
+        None => check,
     }
 }
 

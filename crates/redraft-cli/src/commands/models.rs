@@ -12,6 +12,7 @@ use crate::settings::Settings;
 use crate::terminal::Palette;
 use crate::text;
 use crate::trouble::Trouble;
+use crate::weights::{self, Weights, WeightsState};
 
 /// Lists the models that can be used, and what they cost.
 ///
@@ -37,6 +38,8 @@ pub(crate) struct Models {
 pub(crate) struct Usable {
     /// The services, and whether they can be used.
     providers: Vec<Service>,
+    /// The embedded model, and whether it can be used.
+    local: Weights,
     /// The day on which the prices held.
     prices_dated: String,
     /// The models whose prices are known.
@@ -86,7 +89,8 @@ impl Models {
             })
         });
         let models = models.collect();
-        let usable = Usable { providers, prices_dated: prices.dated().to_owned(), models };
+        let local = weights::look();
+        let usable = Usable { providers, local, prices_dated: prices.dated().to_owned(), models };
         if self.json {
             return Ok(print_json(&usable));
         }
@@ -110,6 +114,12 @@ impl Usable {
                 KeyState::NotNeeded => ('✓', format!("no key needed, at {}", provider.base_url)),
             };
             let line = text::cut(&format!("{sign} {}  {state}", text::pad(&provider.name, 10)), columns - 2);
+            lines.push(format!("  {}", if sign == '✓' { palette.good(&line) } else { palette.dim(&line) }));
+        }
+        if self.providers.len() > 1 {
+            let sign = if self.local.state == WeightsState::Present { '✓' } else { '○' };
+            let line = format!("{sign} {}  {}", text::pad("local", 10), self.local.words());
+            let line = text::cut(&line, columns - 2);
             lines.push(format!("  {}", if sign == '✓' { palette.good(&line) } else { palette.dim(&line) }));
         }
         if self.models.is_empty() {

@@ -152,13 +152,16 @@ fn every_refinement_of_a_run_is_in_its_reports() {
     store.several();
     let tests = store.text(&["export", "last", "-f", "junit"]);
     assert!(tests.contains("<testsuites tests=\"6\" failures=\"1\" skipped=\"0\""), "{tests}");
-    assert!(tests.contains("<testsuite name=\"book/title\" tests=\"3\" failures=\"0\""), "{tests}");
+    assert!(tests.contains("<testsuite name=\"book/title/essay\" tests=\"3\" failures=\"0\""), "{tests}");
     assert!(tests.contains("<failure message=\"iterations_spent\">moon: "), "{tests}");
     let report = store.text(&["export", "last", "-f", "markdown"]);
-    assert!(report.contains("\n# book/title\n") && report.contains("\n# book/text\n"), "{report}");
+    assert!(
+        report.contains("\n# book/title/essay\n") && report.contains("\n# book/text/essay\n"),
+        "{report}"
+    );
     assert_eq!(report.matches("## What was asked").count(), 2);
     let page = store.text(&["export", "last", "-f", "html"]);
     assert!(page.contains("id=\"draft-0-3\"") && page.contains("href=\"#draft-1-2\""), "{page}");
-    let one = store.json(&["export", "last", "--at", "text"]);
+    let one = store.json(&["export", "last", "--at", "text/essay"]);
     assert_eq!(one["best"]["text"], HOSTILE[0]);
 }

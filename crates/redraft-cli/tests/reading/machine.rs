@@ -59,7 +59,7 @@ fn the_doctor_says_where_everything_comes_from() {
 
     let text = store.text(&["doctor"]);
     assert!(text.lines().all(|line| line.starts_with(['✓', '△', ' '])), "{text}");
-    assert!(text.contains("△ keys      no key of any provider is set"), "{text}");
+    assert!(text.contains("△ keys         no key of any provider is set"), "{text}");
 }
 
 #[test]
@@ -134,4 +134,34 @@ fn a_closed_pipe_is_no_reason_to_panic() {
         let said = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
         assert!(!said.contains("panicked"), "{command:?}: {said}");
     }
+}
+
+#[test]
+fn weights_are_looked_for_and_not_fetched() {
+    let store = Store::new();
+    let cache = store.folder().join("cache");
+    let home = [("XDG_CACHE_HOME", cache.to_str().unwrap())];
+    let local = |variables: &[(&str, &str)]| -> Value {
+        let json: Value =
+            serde_json::from_str(&stdout(&store.with(&["models", "--json"], variables))).unwrap();
+        json["local"].clone()
+    };
+    let state = local(&home)["state"].as_str().unwrap().to_owned();
+    if state == "not_built" {
+        return;
+    }
+    assert_eq!(state, "not_fetched");
+    assert!(!cache.exists(), "looking makes nothing");
+    std::fs::write(store.folder().join("mine.gguf"), "weights").unwrap();
+    let named = [home[0], ("REDRAFT_LOCAL_MODEL", "mine.gguf")];
+    assert_eq!(local(&named)["state"], "present");
+    assert_eq!(local(&named)["origin"], "environment REDRAFT_LOCAL_MODEL");
+    let lost = [home[0], ("REDRAFT_LOCAL_MODEL", "no.gguf")];
+    let output = store.with(&["doctor"], &lost);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        stdout(&output).contains("✗ local model  there are no weights at no.gguf"),
+        "{}",
+        stdout(&output)
+    );
 }

@@ -182,19 +182,22 @@ fn a_run_with_several_refinements_is_looked_at_one_by_one() {
     let run = store.several();
     let text = settled(&store.text(&["show", "last"]), run);
     assert!(text.contains("├─ ✓ title "), "{text}");
-    assert!(text.contains("│  ├─ △ iteration 1  score 0.25"), "{text}");
+    assert!(text.contains("│     ├─ △ iteration 1  score 0.25"), "{text}");
     assert!(
         text.contains(
-            "refinements\n  --at title  best 1.00, iteration 3, accepted\n  --at text  best 0.75, iteration 1, iterations_spent\n"
+            "refinements\n  --at title/essay  best 1.00, iteration 3, accepted\n  --at text/essay  best 0.75, iteration 1, iterations_spent\n"
         ),
         "{text}"
     );
-    assert_eq!(store.text(&["show", "last", "--best", "--at", "title"]), format!("{}\n", GOOD[2]));
-    assert_eq!(store.json(&["diff", "last", "1..2", "--at", "text"])["to"]["iteration"], 2);
+    assert_eq!(store.text(&["show", "last", "--best", "--at", "title/essay"]), format!("{}\n", GOOD[2]));
+    assert_eq!(store.json(&["diff", "last", "1..2", "--at", "text/essay"])["to"]["iteration"], 2);
     for (args, message) in [
-        (&["show", "last", "--best"][..], "this run has several refinements: title, text"),
-        (&["diff", "last", "1..2"], "this run has several refinements: title, text"),
-        (&["show", "last", "--at", "index"], "there is no refinement at `index`; there are title, text"),
+        (&["show", "last", "--best"][..], "this run has several refinements: title/essay, text/essay"),
+        (&["diff", "last", "1..2"], "this run has several refinements: title/essay, text/essay"),
+        (
+            &["show", "last", "--at", "index"],
+            "there is no refinement at `index`; there are title/essay, text/essay",
+        ),
     ] {
         let output = store.redraft(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");

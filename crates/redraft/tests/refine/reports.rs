@@ -88,14 +88,14 @@ async fn every_refinement_of_a_run_is_found_with_its_own_ending() {
     assert_eq!(
         found,
         [
-            ("title".to_owned(), Some(Stop::Accepted), 1, 1),
-            ("text".to_owned(), Some(Stop::IterationsSpent), 2, 2),
+            ("title/essay".to_owned(), Some(Stop::Accepted), 1, 1),
+            ("text/essay".to_owned(), Some(Stop::IterationsSpent), 2, 2),
         ]
     );
     let tasks: Vec<_> =
         report.refinements.iter().map(|it| it.criteria.clone().unwrap().task.unwrap()).collect();
     assert_eq!(tasks, ["a title", "a text"]);
-    let text = report.of_refinement("text").unwrap();
+    let text = report.of_refinement("text/essay").unwrap();
     assert_eq!((text.stop, text.best.unwrap().text.as_str()), (Some(Stop::IterationsSpent), "0.4"));
     assert_eq!(report.of_refinement("index"), None);
 }
