@@ -71,6 +71,12 @@ mod embedded {
             }
             _ => format!("local:{called}"),
         };
+        let file =
+            options.weights.clone().filter(|_| is_default).or_else(|| (!is_default).then(|| called.into()));
+        if let Some(missing) = file.filter(|file| !file.is_file()) {
+            let message = format!("there are no weights at `{}`", missing.display());
+            return Err(Failure::terminal("local-io", message).with_hint("name a GGUF file, or use `local:`"));
+        }
         let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
         let embedded = opened
             .entry(name.clone())

@@ -476,7 +476,8 @@ impl<'a> Checker<'a> {
         let registry = self.registry;
         let name = match self.tree.value.get("protocol") {
             None | Some(Value::Null) => "refine".to_owned(),
-            Some(Value::Object(map)) => map.keys().next().cloned().unwrap_or_default(),
+            // With two of them the shape is wrong, and that is said already.
+            Some(Value::Object(map)) if map.len() == 1 => map.keys().next().cloned().unwrap_or_default(),
             Some(other) => other.as_str().unwrap_or_default().to_owned(),
         };
         let protocol = registry.protocols.get(&name);

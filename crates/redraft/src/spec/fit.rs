@@ -86,6 +86,9 @@ impl Fit<'_> {
 
     fn unknown_key(&self, pointer: &str, key: &str, known: &[String]) -> Misfit {
         let at = below(pointer, key);
+        // Sorted, so that the words do not depend on how a map keeps its entries.
+        let mut known = known.to_vec();
+        known.sort();
         let meant = nearest(key, known.iter().map(String::as_str));
         let beside = |word: &String| BESIDE.contains(&word.as_str());
         let is_verifier = pointer.strip_prefix("/verify/").is_some_and(|rest| !rest.contains('/'));

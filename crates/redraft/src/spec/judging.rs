@@ -43,8 +43,9 @@ impl Checker<'_> {
 
     fn kind(&mut self, pointer: &str, entry: &Map<String, Value>) {
         let given = entry.keys().filter(|key| !BESIDE.contains(&key.as_str()));
-        let (known, unknown): (Vec<&String>, Vec<&String>) =
+        let (mut known, unknown): (Vec<&String>, Vec<&String>) =
             given.partition(|key| self.registry.kinds.contains_key(*key));
+        known.sort();
         match known.as_slice() {
             [kind] => self.settings(&below(pointer, kind), kind),
             // Whatever stands there was called unknown already.

@@ -8,12 +8,26 @@ use super::{files, same_as};
 #[test]
 fn the_schema_in_the_documentation_is_up_to_date() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/spec.schema.json");
-    let text = format!("{}\n", serde_json::to_string_pretty(&schema()).unwrap());
+    let text = format!("{}\n", serde_json::to_string_pretty(&sorted(schema())).unwrap());
     let how = "REDRAFT_WRITE=1 cargo test -p redraft --test spec";
     assert!(
         same_as(&path, &text).is_ok(),
         "docs/reference/spec.schema.json is out of date; write it anew: {how}"
     );
+}
+
+/// Sorts the keys of all objects, so that the file does not depend on how a map keeps its entries.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(entries) => {
+            let mut entries: Vec<(String, Value)> =
+                entries.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+            Value::Object(entries.into_iter().collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        plain => plain,
+    }
 }
 
 #[test]
