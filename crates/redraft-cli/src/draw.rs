@@ -47,7 +47,12 @@ enum Tone {
 pub(crate) fn tree(tree: &Tree, report: &Report, look: Look) -> Vec<String> {
     let mut rows = Vec::new();
     let mut drawn = Drawing { rows: &mut rows, full: look.full };
-    drawn.level(&tree.children, "", None, true);
+    // A refinement that is the whole run needs no name of its own.
+    let top = match tree.children.as_slice() {
+        [only] if !look.full && only.kind == NodeKind::Group && !only.children.is_empty() => &only.children,
+        all => all,
+    };
+    drawn.level(top, "", None, true);
     let mut lines = vec![head(report, look)];
     lines.extend(table(&rows, look));
     lines.push(foot(report, look));

@@ -49,6 +49,69 @@ fn the_page_of_commands_is_what_the_program_says() {
     check("cli.md", &text);
 }
 
+/// The picture in the README: what the program shows of a run that it made just now.
+#[test]
+fn the_picture_is_of_a_real_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_redraft"));
+        command.args(args).current_dir(folder.path()).env("NO_COLOR", "1").env("COLUMNS", "116");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    here(&["init", "--example", "blog-opening"]);
+    here(&["run", "blog-opening/spec.yaml"]);
+    let shown = here(&["show", "last"]);
+    let tree = shown.split("\n\n").next().unwrap();
+    check("../run.svg", &picture(&tamed(tree)));
+}
+
+/// Takes out what differs from run to run: the id, and how long it took.
+fn tamed(tree: &str) -> Vec<String> {
+    let id = |line: &str| match line.find("run_") {
+        Some(at) => {
+            let end = line[at..].find(' ').map_or(line.len(), |length| at + length);
+            format!("{}run_01JB…Q4{}", &line[..at], &line[end..])
+        }
+        None => line.to_owned(),
+    };
+    let times = |line: &str| {
+        line.split(' ')
+            .map(|word| {
+                let seconds = word.strip_suffix('s').is_some_and(|number| number.parse::<f64>().is_ok());
+                if seconds { "0.0s".to_owned() } else { word.to_owned() }
+            })
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    tree.lines().map(|line| times(&id(line))).collect()
+}
+
+fn picture(lines: &[String]) -> String {
+    let escaped = |line: &str| line.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or_default() * 8 + 32;
+    let height = lines.len() * 19 + 30;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" role=\"img\" \
+         aria-label=\"A run of redraft: two iterations, the second accepted\">\n\
+         <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#16181d\"/>\n\
+         <g font-family=\"ui-monospace, Menlo, Consolas, monospace\" font-size=\"13\" fill=\"#d7dae0\" \
+         xml:space=\"preserve\">\n"
+    );
+    for (at, line) in lines.iter().enumerate() {
+        let fill = match line {
+            line if line.contains('✗') => " fill=\"#f47067\"",
+            line if line.contains('△') => " fill=\"#e0b341\"",
+            line if line.contains("─ ✓ iteration") => " fill=\"#6bc46d\"",
+            _ => "",
+        };
+        svg.push_str(&format!("<text x=\"16\" y=\"{}\"{fill}>{}</text>\n", 28 + at * 19, escaped(line)));
+    }
+    svg.push_str("</g>\n</svg>\n");
+    svg
+}
+
 #[test]
 fn the_page_of_errors_has_every_code() {
     let codes = redraft(&["explain"]);

@@ -85,6 +85,8 @@ const EDIT_ROUNDS: u32 = 3;
 const MOST_FINDINGS: usize = 20;
 /// How many failed tries a reviser is told of.
 const MOST_FAILED: usize = 3;
+/// How long an answer may be that is quoted as one that failed.
+const SHORT: usize = 120;
 /// How many parts are written at the same time.
 const PARTS_AT_ONCE: usize = 4;
 
@@ -250,7 +252,9 @@ impl Writing<'_> {
             .iterations
             .iter()
             .rev()
-            .filter(|tried| tried.from == Some(parent.n) && !tried.beats(parent))
+            // Of other chains too: an answer that was wrong once is wrong.
+            .filter(|tried| tried.from == Some(parent.n) || tried.chain != parent.chain)
+            .filter(|tried| !tried.beats(parent))
             .take(MOST_FAILED)
             .map(failed_try)
             .collect();
@@ -334,7 +338,10 @@ fn failed_try(tried: &Iteration) -> String {
         .take(3)
         .collect();
     let brought = if new.is_empty() { "what was wrong stayed wrong".to_owned() } else { new.join("; ") };
-    format!("a version with score {:.2}: {brought}", tried.score)
+    // A short answer is named, so that it is not given again; of a long text what it did wrong says more.
+    let answer = tried.text.trim();
+    let named = if answer.chars().count() <= SHORT { format!(" “{answer}”") } else { String::new() };
+    format!("a version{named} with score {:.2}: {brought}", tried.score)
 }
 
 /// The model that writes, and the ones that may take its place.

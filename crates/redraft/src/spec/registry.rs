@@ -149,7 +149,7 @@ impl Registry {
     /// Knows everything that comes with the library.
     #[must_use]
     pub fn builtin() -> Self {
-        let mut registry = Self::empty()
+        let registry = Self::empty()
             .verifier("text", |config: text::Config| Ok(Text::compile(config)?))
             .kind(
                 "json",
@@ -226,9 +226,9 @@ impl Registry {
             )
             .provider("local");
         #[cfg(feature = "http")]
-        for known in crate::llm::provider::KNOWN {
-            registry = registry.provider(known.name);
-        }
+        let registry = crate::llm::provider::KNOWN
+            .iter()
+            .fold(registry, |registry, known| registry.provider(known.name));
         registry
     }
 

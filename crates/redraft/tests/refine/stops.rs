@@ -32,7 +32,7 @@ async fn what_is_revised_is_the_best_draft_and_not_the_last() {
     assert_eq!(refined.iterations[3].from, Some(2));
     let asked = author.asked();
     assert!(words(&asked[3]).contains("<draft>\n0.9\n</draft>"), "{}", words(&asked[3]));
-    assert!(words(&asked[3]).contains("a version with score 0.40"), "it is told what already failed");
+    assert!(words(&asked[3]).contains("a version “0.4” with score 0.40"), "it is told what already failed");
 }
 
 #[tokio::test]
@@ -106,6 +106,20 @@ async fn a_verifier_that_cannot_judge_ends_it_undecided_with_the_best_judged_dra
     assert_eq!(refined.because.unwrap().code, "no-verdict");
     assert_eq!(refined.iterations.len(), 1, "a draft without a verdict is no iteration");
     assert!(refined.warnings.iter().any(|warning| warning.contains("only models judge")));
+}
+
+#[tokio::test]
+async fn a_judge_that_answers_nonsense_three_times_ends_it_undecided() {
+    let author = Scripted::new("author", ["first", "second"]);
+    let fair = r#"{"scores": {"clear": 6}, "findings": [], "strengths": []}"#;
+    let critic = Scripted::new("critic", [fair, "nice!", "", "ten out of ten"]);
+    let judge = redraft::verify::Judge::new(Arc::new(critic.clone())).rubric(["clear"]);
+    let (_engine, handle) = start(Refine::new("essay", author.clone()).verify("quality", judge)).await;
+    let outcome = handle.outcome().await.unwrap();
+    assert_eq!((outcome.status(), outcome.stop()), (Status::Exhausted, Some(Stop::Undecidable)));
+    let refined = outcome.into_output().unwrap();
+    assert_eq!((refined.best.unwrap().text.as_str(), refined.iterations.len()), ("first", 1));
+    assert_eq!((refined.because.unwrap().code.as_str(), critic.asked().len()), ("no-verdict", 4));
 }
 
 #[tokio::test]
