@@ -182,6 +182,9 @@ impl<'a> Driving<'a> {
                 }
             }
             Status::Cancelled => say("⊘ cancelled"),
+            Status::Accepted if !quiet => {
+                say(&self.view.palette.dim(&format!("  next: redraft show {run}, redraft diff {run}")));
+            }
             _ => {}
         }
     }

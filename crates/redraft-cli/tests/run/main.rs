@@ -6,6 +6,7 @@
 
 mod program;
 mod server;
+mod transcript;
 
 mod answers;
 mod batch;
