@@ -154,3 +154,25 @@ fn junit_and_github_are_told() {
     assert!(gave.err.contains("::error title=scripted%3A good::"), "{}", gave.err);
     assert!(folder.read("summary.md").contains("| exhausted |"), "{}", folder.read("summary.md"));
 }
+
+#[test]
+fn a_command_judges_in_a_copy_of_the_project_and_its_tests_stay_as_they_are() {
+    let folder = Folder::new();
+    folder.write(
+        "tests/check.sh",
+        "grep -q moon draft.txt || { echo 'say something of the moon' >&2; exit 1; }",
+    );
+    let cheat = "```text draft.txt\nsea\n```\n```sh tests/check.sh\ntrue\n```";
+    let spec = serde_json::json!({
+        "name": "tides",
+        "models": { "author": { "scripted": ["the sea", cheat, "the moon"] } },
+        "draft": { "model": "author", "prompt": "Write." },
+        "verify": [{ "name": "short", "text": { "characters": { "max": 200 } } }],
+    });
+    folder.write("spec.yaml", &spec.to_string());
+    let gave = folder.redraft(&["run", "spec.yaml", "--verify", "sh tests/check.sh"]).exits(0);
+    assert_eq!(gave.out, "the moon\n");
+    assert!(gave.err.contains("say something of the moon"), "{}", gave.err);
+    assert!(gave.err.contains("protected"), "the draft that writes the test is refused: {}", gave.err);
+    assert!(folder.read("tests/check.sh").contains("grep"), "the project itself is not touched");
+}
