@@ -17,6 +17,7 @@ mod looping;
 mod making;
 mod outcome;
 mod oversight;
+mod payer;
 mod stall;
 
 pub mod edits;
@@ -40,9 +41,10 @@ pub(crate) use self::looping::summary;
 pub use self::making::{Mode, Origin};
 pub use self::outcome::{Best, How, Iteration, Opinion, Refined, Said};
 pub use self::oversight::Oversight;
+use self::payer::{Payer, payer_methods};
 pub use self::stall::{Plateau, Signal, Tactic};
 use crate::failure::Failure;
-use crate::llm::{Allowance, Audience, Budget, Model, PriceTable, Prompts, Template};
+use crate::llm::{Model, Prompts, Template};
 use crate::path::check_name;
 use crate::run::{Boxed, Ctx, Definition};
 use crate::verify::{Evidence, Verifier};
@@ -243,32 +245,13 @@ impl Refine {
         self
     }
 
-    /// Counts with other prices.
-    #[must_use]
-    pub fn prices(mut self, prices: PriceTable) -> Self {
-        self.payer.prices = prices;
-        self
-    }
-
-    /// Pays from this budget too, which others may share: what they spend is not left here.
-    #[must_use]
-    pub fn within(mut self, budget: Budget) -> Self {
-        self.payer.shared = Some(budget);
-        self
-    }
+    payer_methods!();
 
     /// Protects words of a draft: no revision may change them, in whatever mode it is made. What stands between
     /// `<!-- keep -->` and `<!-- /keep -->` is always protected.
     #[must_use]
     pub fn keep(mut self, keep: edits::Keep) -> Self {
         self.keep.push(keep);
-        self
-    }
-
-    /// Lets somebody hear what models say while they say it.
-    #[must_use]
-    pub fn heard_by(mut self, audience: Arc<dyn Audience>) -> Self {
-        self.payer.audience = Some(audience);
         self
     }
 
@@ -359,37 +342,6 @@ impl Refine {
             return Vec::new();
         }
         vec!["only models judge: there is no rule, no program and no person among the criteria".to_owned()]
-    }
-}
-
-/// Who pays for the calls of a refinement, and who hears them.
-#[derive(Clone, Default)]
-pub(crate) struct Payer {
-    pub(crate) prices: PriceTable,
-    /// A budget that others pay from too.
-    pub(crate) shared: Option<Budget>,
-    pub(crate) audience: Option<Arc<dyn Audience>>,
-}
-
-impl Payer {
-    /// Returns a `Ctx` in which calls are paid for: from an allowance of its own, within the shared budget and within
-    /// whatever pays for the scope already.
-    fn paid(&self, ctx: &Ctx, allowance: Allowance) -> Ctx {
-        let budget = match ctx.purse() {
-            Some(around) => ctx.part_of(around, allowance),
-            None => ctx.budget(allowance),
-        };
-        let budget = match &self.shared {
-            Some(shared) => {
-                budget.paid_by_too(shared, format!("{}/{}", ctx.run(), ctx.path()), &budget.spent())
-            }
-            None => budget,
-        };
-        let scope = ctx.paying(budget, self.prices.clone());
-        match &self.audience {
-            Some(audience) => scope.heard_by(Arc::clone(audience)),
-            None => scope,
-        }
     }
 }
 

@@ -98,7 +98,8 @@ pub struct Iteration {
     pub from: Option<u32>,
     /// Which chain of drafts it belongs to: a new one begins whenever the task is taken up afresh.
     pub chain: u32,
-    /// The iteration whose draft it repeats, if it does. Its verdict is that one's.
+    /// The iteration whose draft it repeats, if it does. The same bytes get that one's verdict; what differs in spaces or
+    /// case only is judged all the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<u32>,
     /// How many of its parts were verified before and stayed, where drafts are corrected step by step.

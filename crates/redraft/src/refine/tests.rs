@@ -1,3 +1,5 @@
+//! What the pure parts of the loop decide.
+
 use super::*;
 
 /// A draft of a score, with nothing else to it.

@@ -41,7 +41,7 @@ impl Engine {
     /// The journal stays: up to where the first input let it come, the workflow must ask for the same things.
     ///
     /// # Errors
-    /// As [`resume`](Self::resume); and if the input cannot be written as JSON.
+    /// As [`resume`](Self::resume); if this engine is driving the run already; and if the input cannot be written as JSON.
     pub async fn resume_with(&self, run: RunId, input: &impl Serialize) -> Result<RunHandle<Value>, Error> {
         let input = serde_json::value::to_raw_value(input).map_err(|error| {
             let (what, of) = ("input", run.to_string());
@@ -138,7 +138,11 @@ impl Core {
     ) -> Result<Arc<Live>, Error> {
         let _turn = self.turns.take(run).await;
         if let Some(live) = self.live(run) {
-            return Ok(live);
+            // What is being driven has read its input; another one would be dropped without a word.
+            return match reopening {
+                Reopening::With(_) => Err(store::Error::Held { run, holder: self.driver }.into()),
+                Reopening::Never | Reopening::Failed => Ok(live),
+            };
         }
         // Looked at before it is claimed: a run that cannot be resumed is left as it is.
         let state = self.load(run).await?;

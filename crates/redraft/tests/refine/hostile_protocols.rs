@@ -7,7 +7,7 @@ use redraft::refine::protocol::feedback_loop::{Agent, ContextTool, FeedbackLoop}
 use redraft::refine::protocol::reflexion::reflexion;
 use redraft::refine::protocol::self_consistency::SelfConsistency;
 use redraft::refine::protocol::stepwise::stepwise;
-use redraft::refine::{Accept, Criterion, Mode, Refine, Refined};
+use redraft::refine::{Accept, Criterion, Limits, Mode, Refine, Refined};
 use redraft::store::MemoryStore;
 use redraft::verify::{
     Case, Cost, Evidence, Finding, Judge, Panel, Rule, Severity, Verdict, Verifier, Verifying,
@@ -182,4 +182,21 @@ fn reflexion_takes_another_model_as_evidence_wherever_it_sits() {
     assert!(by(Arc::new(Panel::mean([("own", judge("author")), ("other", judge("critic"))]))).is_ok());
     assert_eq!(by(judge("author")).unwrap_err().code(), "needs-evidence");
     assert_eq!(by(Arc::new(Panel::mean([("own", judge("author"))]))).unwrap_err().code(), "needs-evidence");
+}
+
+#[tokio::test]
+async fn answers_that_never_agree_are_asked_for_no_longer_than_is_allowed() {
+    let clock = std::sync::Arc::new(redraft::ManualClock::default());
+    let turning = std::sync::Arc::clone(&clock);
+    let model = Scripted::by("m", move |_, at| {
+        turning.advance(std::time::Duration::from_secs(10));
+        format!("Answer: {at}").into()
+    });
+    let mut limits = Limits::default();
+    limits.time = Some(std::time::Duration::from_secs(45));
+    let it = SelfConsistency::new("never", model.clone()).limits(limits);
+    let engine = Engine::on(MemoryStore::new()).clock(clock).workflow(it.clone()).open().await.unwrap();
+    let run = engine.start(&it, json!({ "task": "?" })).await.unwrap();
+    let refined = run.outcome().await.unwrap().into_output().unwrap();
+    assert_eq!((refined.stop, model.asked().len()), (Stop::TimeSpent, 5));
 }

@@ -186,3 +186,14 @@ async fn a_run_that_ended_undecided_can_be_asked_for_its_verdict_again() {
     }
     assert_eq!((stop, author.asked().len()), (Some(Stop::Accepted), 1), "the draft is not written again");
 }
+
+#[tokio::test]
+async fn another_input_for_a_run_that_is_being_driven_is_refused_and_not_dropped() {
+    let author = Scripted::new("author", ["0.5"]);
+    let mut oversight = Oversight::default();
+    oversight.at_cap = true;
+    let (engine, run) = start(refine(&author).limits(Limits::iterations(1)).oversight(oversight)).await;
+    run.settled().await.unwrap();
+    let refused = engine.resume_with(run.run(), &json!({ "task": "Something else." })).await.unwrap_err();
+    assert_eq!(refused.code(), "run-held");
+}

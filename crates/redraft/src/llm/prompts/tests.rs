@@ -1,3 +1,5 @@
+//! Every prompt can be read; mistakes in templates are told before anything is paid.
+
 use serde_json::json;
 
 use super::*;

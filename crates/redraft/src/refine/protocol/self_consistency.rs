@@ -6,13 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::super::Payer;
 use crate::failure::Failure;
-use crate::llm::{Audience, Budget, Model, PriceTable, Prompts, Request, Template, say};
+use crate::llm::{Model, Prompts, Request, Template, say};
 use crate::outcome::Stop;
+use crate::refine::payer::{Payer, payer_methods};
 use crate::refine::{Best, Error, How, Iteration, Limits, Opinion, Refined};
 use crate::run::{Boxed, Ctx, Definition};
 use crate::verify::Gate;
@@ -107,33 +108,14 @@ impl SelfConsistency {
         self
     }
 
-    /// Says how much may be spent. How often it is asked is set by [`samples`](Self::samples).
+    /// Says how much may be spent and how long it may take. How often it is asked is set by [`samples`](Self::samples).
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Counts with other prices.
-    #[must_use]
-    pub fn prices(mut self, prices: PriceTable) -> Self {
-        self.payer.prices = prices;
-        self
-    }
-
-    /// Pays from this budget too, which others may share.
-    #[must_use]
-    pub fn within(mut self, budget: Budget) -> Self {
-        self.payer.shared = Some(budget);
-        self
-    }
-
-    /// Lets somebody hear what is said.
-    #[must_use]
-    pub fn heard_by(mut self, audience: Arc<dyn Audience>) -> Self {
-        self.payer.audience = Some(audience);
-        self
-    }
+    payer_methods!();
 
     /// Runs it inside another workflow, in a group of its own below `ctx`.
     ///
@@ -151,7 +133,15 @@ impl SelfConsistency {
         let mut because = None;
         let mut asked = 0;
         let (mut stop, mut wanted) = (Stop::IterationsSpent, self.least);
+        let time = self.limits.time;
+        let began = if time.is_some() { scope.elapsed().await } else { Duration::ZERO };
         while because.is_none() && asked < self.most {
+            if let Some(time) = time
+                && scope.elapsed().await.saturating_sub(began) >= time
+            {
+                stop = Stop::TimeSpent;
+                break;
+            }
             let round: Vec<u32> = (asked + 1..=(asked + wanted).min(self.most)).collect();
             asked += u32::try_from(round.len()).unwrap_or(u32::MAX);
             let ask = |ctx: Ctx, n: u32| {

@@ -1,3 +1,5 @@
+//! Drafts as files: what is named, and what is refused.
+
 use proptest::prelude::*;
 
 use super::*;

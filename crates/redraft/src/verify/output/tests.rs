@@ -1,3 +1,5 @@
+//! Recorded outputs of real tools, and what is read from them.
+
 use std::fmt::Write;
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Queries as data: what is right in which dialect, and what is found where.
+
 use std::fmt::Write as _;
 use std::fs;
 

@@ -18,10 +18,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 pub use self::routing::{Rule, Target, When};
-use super::super::Payer;
 use crate::failure::Failure;
-use crate::llm::{Audience, Budget, Model, PriceTable, Template, Tool};
+use crate::llm::{Model, Template, Tool};
 use crate::path::check_name;
+use crate::refine::payer::{Payer, payer_methods};
 use crate::refine::{Criterion, Error, Limits, Refined};
 use crate::run::{Boxed, Ctx, Definition};
 use crate::verify::Verifier;
@@ -209,33 +209,14 @@ impl FeedbackLoop {
         self
     }
 
-    /// Says how much may be spent. How many turns are taken is set by [`max_turns`](Self::max_turns).
+    /// Says how much may be spent and how long it may take. How many turns are taken is set by [`max_turns`](Self::max_turns).
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Counts with other prices.
-    #[must_use]
-    pub fn prices(mut self, prices: PriceTable) -> Self {
-        self.payer.prices = prices;
-        self
-    }
-
-    /// Pays from this budget too, which others may share.
-    #[must_use]
-    pub fn within(mut self, budget: Budget) -> Self {
-        self.payer.shared = Some(budget);
-        self
-    }
-
-    /// Lets somebody hear what is said while it is said.
-    #[must_use]
-    pub fn heard_by(mut self, audience: Arc<dyn Audience>) -> Self {
-        self.payer.audience = Some(audience);
-        self
-    }
+    payer_methods!();
 
     /// Sees to it that it can be run as it is described: every rule leads to somebody, and speaks of what there is.
     ///
